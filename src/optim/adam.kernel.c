@@ -69,46 +69,53 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adz_update_
     }
 }
 
-/* Expands to the four calls of KERNEL(walk) with constant flags and chooses one of them. */
-#define WALK(belief, mode)                                          \
-    if (most && decays) {                                           \
-        KERNEL(walk)(call, begin, end, true, true, belief, mode);   \
-    } else if (most) {                                              \
-        KERNEL(walk)(call, begin, end, false, true, belief, mode);  \
-    } else if (decays) {                                            \
-        KERNEL(walk)(call, begin, end, true, false, belief, mode);  \
-    } else {                                                        \
-        KERNEL(walk)(call, begin, end, false, false, belief, mode); \
+/* Element i of a step without the adaptive denominator. RAdam makes about five of them first, so
+ * the flags are looked at for each element: a loop for each choice of flags would be most of the
+ * code.
+ */
+static __attribute__((noinline)) void KERNEL(walk_first)(
+    const adz_update_call *call, int64_t i, const bool belief)
+{
+    const bool most = call->states[ADZ_ADAM_MAX_EXP_AVG_SQ] != NULL;
+    const bool decays = call->numbers[ADZ_ADAM_N_DECAY] != 0;
+    KERNEL(walk)(call, i, i + 1, decays, most, belief, (int)call->numbers[ADZ_ADAM_N_MODE]);
+}
+
+/* Calls KERNEL(walk) with constant flags. */
+static inline __attribute__((always_inline)) void KERNEL(walk_by_flags)(
+    const adz_update_call *call, int64_t begin, int64_t end, const bool belief)
+{
+    const bool most = call->states[ADZ_ADAM_MAX_EXP_AVG_SQ] != NULL;
+    const bool decays = call->numbers[ADZ_ADAM_N_DECAY] != 0;
+    if ((int)call->numbers[ADZ_ADAM_N_MODE] != ADZ_ADAM_ADAPTIVE) {
+        for (int64_t i = begin; i < end; ++i) {
+            KERNEL(walk_first)(call, i, belief);
+        }
+    } else if (most && decays) {
+        KERNEL(walk)(call, begin, end, true, true, belief, ADZ_ADAM_ADAPTIVE);
+    } else if (most) {
+        KERNEL(walk)(call, begin, end, false, true, belief, ADZ_ADAM_ADAPTIVE);
+    } else if (decays) {
+        KERNEL(walk)(call, begin, end, true, false, belief, ADZ_ADAM_ADAPTIVE);
+    } else {
+        KERNEL(walk)(call, begin, end, false, false, belief, ADZ_ADAM_ADAPTIVE);
     }
-/* Chooses the mode. */
-#define WALK_IN_MODE(belief)                                         \
-    const bool most = call->states[ADZ_ADAM_MAX_EXP_AVG_SQ] != NULL; \
-    const bool decays = call->numbers[ADZ_ADAM_N_DECAY] != 0;        \
-    const int mode = (int)call->numbers[ADZ_ADAM_N_MODE];            \
-    if (mode == ADZ_ADAM_ADAPTIVE) {                                 \
-        WALK(belief, ADZ_ADAM_ADAPTIVE)                              \
-    } else if (mode == ADZ_ADAM_PLAIN) {                             \
-        WALK(belief, ADZ_ADAM_PLAIN)                                 \
-    } else {                                                         \
-        WALK(belief, ADZ_ADAM_WAIT)                                  \
-    }
+}
 
 void KERNEL(adam)(const void *block, int64_t begin, int64_t end);
 void KERNEL(adam)(const void *block, int64_t begin, int64_t end)
 {
     const adz_update_call *call = block;
-    WALK_IN_MODE(false)
+    KERNEL(walk_by_flags)(call, begin, end, false);
 }
 
 void KERNEL(ada_belief)(const void *block, int64_t begin, int64_t end);
 void KERNEL(ada_belief)(const void *block, int64_t begin, int64_t end)
 {
     const adz_update_call *call = block;
-    WALK_IN_MODE(true)
+    KERNEL(walk_by_flags)(call, begin, end, true);
 }
 
-#undef WALK_IN_MODE
-#undef WALK
 #undef ROOT
 
 #endif

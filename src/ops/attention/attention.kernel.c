@@ -160,9 +160,9 @@ static void KERNEL(attend_block)(const adzi_attention_args *g, KERNEL(forward) *
 {
     elem factor[BLOCK];
     int64_t width = adzi_attention_padded(at->queries), ld = adzi_attention_padded(g->ev);
-    KERNEL(multiply)
-    (k + at->j * g->k.row, g->k.row, 1, f->q + first / BLOCK * BLOCK * g->e + first % BLOCK, BLOCK,
-        f->scores, BLOCK, at->keys, width, g->e);
+    MULTIPLY({ k + at->j * g->k.row, g->k.row, 1 },
+        { f->q + first / BLOCK * BLOCK * g->e + first % BLOCK, BLOCK }, { f->scores, BLOCK },
+        { at->keys, width, g->e }, false);
     KERNEL(hide_columns)(f->scores, g, at);
     if (width == BLOCK) { /* the usual case */
         KERNEL(exponentials)(f->scores, at->keys, BLOCK, f->most + first, f->sum + first, factor);
@@ -178,7 +178,7 @@ static void KERNEL(attend_block)(const adzi_attention_args *g, KERNEL(forward) *
             y[r * ld + c] *= factor[r];
         }
     }
-    KERNEL(multiply_add)(f->scores, 1, BLOCK, v, v_row, y, ld, at->queries, ld, at->keys);
+    MULTIPLY({ f->scores, 1, BLOCK }, { v, v_row }, { y, ld }, { at->queries, ld, at->keys }, true);
 }
 
 /* Writes y divided by the sum of each query. A query that sees no key has sum 0 and result 0. For
@@ -325,9 +325,8 @@ static void KERNEL(gradient_row_dropped)(elem *restrict p, elem *restrict ds, ui
     }
 }
 
-/* All queries of a block: masks, P and dS. dS is also the gradient of a mask that is added. The
- * last columns up to the padded width belong to no visible key; the later products do not read
- * them. */
+/* All queries of a block: masks, P and dS. dS is also the gradient of a mask that is added. Columns
+ * after the keys, up to the padded width, are not read by later products. */
 static void KERNEL(gradient_rows)(
     const adzi_attention_args *g, const KERNEL(backward) * b, const block *at)
 {
@@ -371,18 +370,22 @@ static void KERNEL(back_block)(
     int64_t lde = adzi_attention_padded(g->e), ldv = adzi_attention_padded(g->ev);
     int64_t width = adzi_attention_padded(at->keys);
     elem *q = b->q + at->i * lde, *dy = b->dy + at->i * ldv;
-    KERNEL(multiply)(q, lde, 1, b->k_transposed, BLOCK, b->p, BLOCK, at->queries, width, g->e);
-    KERNEL(multiply)(dy, ldv, 1, b->v_transposed, BLOCK, b->ds, BLOCK, at->queries, width, g->ev);
+    MULTIPLY({ q, lde, 1 }, { b->k_transposed, BLOCK }, { b->p, BLOCK },
+        { at->queries, width, g->e }, false);
+    MULTIPLY({ dy, ldv, 1 }, { b->v_transposed, BLOCK }, { b->ds, BLOCK },
+        { at->queries, width, g->ev }, false);
     KERNEL(gradient_rows)(g, b, at);
     if (g->dv.data != NULL) {
-        KERNEL(multiply_add)(b->p, 1, BLOCK, dy, ldv, b->dv, ldv, at->keys, ldv, at->queries);
+        MULTIPLY(
+            { b->p, 1, BLOCK }, { dy, ldv }, { b->dv, ldv }, { at->keys, ldv, at->queries }, true);
     }
     if (g->dk.data != NULL) {
-        KERNEL(multiply_add)(b->ds, 1, BLOCK, q, lde, b->dk, lde, at->keys, lde, at->queries);
+        MULTIPLY(
+            { b->ds, 1, BLOCK }, { q, lde }, { b->dk, lde }, { at->keys, lde, at->queries }, true);
     }
     if (g->dq.data != NULL) {
-        KERNEL(multiply_add)
-        (b->ds, BLOCK, 1, b->k, lde, b->dq + at->i * lde, lde, at->queries, lde, at->keys);
+        MULTIPLY({ b->ds, BLOCK, 1 }, { b->k, lde }, { b->dq + at->i * lde, lde },
+            { at->queries, lde, at->keys }, true);
     }
 }
 

@@ -5,10 +5,8 @@
 #define ADZI_OPS_ATTENTION_ATTENTION_BLOCKS_KERNEL_H
 
 #include "ops/attention/attention.kernel.h"
+#include "tensor/kernel/registers.h"
 #include "tensor/random/random.h"
-
-#define INLINE   static inline __attribute__((always_inline))
-#define NOINLINE static __attribute__((noinline))
 
 /* On the diagonal of a causal mask, blocks have HALF the queries, because the earlier half of a
  * whole block would compute scores of keys that only the later half may see. */

@@ -257,14 +257,9 @@ static void KERNEL(forward_block)(const adzi_conv_args *g, const KERNEL(room) * 
             continue;
         }
         KERNEL(pack_patches)(room->patches, g, p, &at, group, &range);
-        if (!started) {
-            started = true;
-            KERNEL(multiply)
-            (part, depth, 1, room->patches, BLOCK, room->sums, BLOCK, maps, padded, rows);
-        } else {
-            KERNEL(multiply_add)
-            (part, depth, 1, room->patches, BLOCK, room->sums, BLOCK, maps, padded, rows);
-        }
+        MULTIPLY({ part, depth, 1 }, { room->patches, BLOCK }, { room->sums, BLOCK },
+            { maps, padded, rows }, started);
+        started = true;
     }
     if (!started) {
         memset(room->sums, 0, (size_t)(maps * BLOCK) * sizeof(elem));
@@ -363,8 +358,8 @@ static void KERNEL(weight_task)(const adzi_conv_weight_args *args, const KERNEL(
             continue; /* zeros of the padding times finite numbers */
         }
         KERNEL(pack_patches)(room->patches, g, &p, &at, group, &range);
-        KERNEL(multiply_add)
-        (room->patches, BLOCK, 1, room->dy, ld, room->sums, ld, rows, ld, at.count);
+        MULTIPLY({ room->patches, BLOCK, 1 }, { room->dy, ld }, { room->sums, ld },
+            { rows, ld, at.count }, true);
     }
     elem *dw = (elem *)args->dw + ((part * g->groups + group) * g->maps + map) * depth +
                range.channel * taps + range.tap;

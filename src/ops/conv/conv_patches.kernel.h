@@ -6,12 +6,10 @@
 #include <string.h>
 
 #include "ops/conv/conv.kernel.h"
+#include "tensor/kernel/registers.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
 #endif
-
-#define INLINE   static inline __attribute__((always_inline))
-#define NOINLINE static __attribute__((noinline))
 
 enum { BLOCK = ADZI_CONV_BLOCK };
 

@@ -23,12 +23,10 @@
 #include <stddef.h>
 
 #include "ops/linalg/linear.kernel.h"
+#include "tensor/kernel/registers.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
 #endif
-
-#define INLINE   static inline __attribute__((always_inline))
-#define NOINLINE static __attribute__((noinline))
 
 /* The number of independent sums per gradient. Row r is added to sum r % SUMS, so that an addition
  * does not wait for the one before it. The rows after the last whole group go to sum 0. Four sums

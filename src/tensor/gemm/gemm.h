@@ -1,5 +1,62 @@
 /* Matrix products. Every product of the library enters through this header, and a table chooses the
- * implementation that computes it. */
+ * implementation that computes it.
+ *
+ * Note [The way of a product]
+ *
+ * adz_matmul() describes its product in an adzi_gemm_args and calls adzi_gemm_run() (gemm.c). That
+ * walks down the table adzi_gemm_ways, and the first row that takes the product runs it. The row
+ * launches a kernel over the items of a batch or over the blocks of C (cut.h). Kernels are in files
+ * *.kernel.c, which are compiled for each level of the processor; the table of a kernel, such as
+ * KERNEL_FOR(gemm_small, dtype), has the one for the level in use.
+ *
+ * The rows of adzi_gemm_ways in their order; their members `what` and `why` have the sizes and the
+ * measurements. C[m, n] = A[m, k] B[k, n]; x W^T is a product whose B is stored [n, k]. "Fused" are
+ * the levels AVX2 and AVX-512, and NEON.
+ *
+ *     row, products                          dtype     level  kernel         function with the loop
+ *     -------------------------------------  --------  -----  -------------  ----------------------
+ *     integer loops                          integers  all    gemm_int       add_row
+ *     tiles in bf16                          f32       bf16   gemm_blocked   add_tile
+ *     f32 of rounded operands                f32       all    (runs the f32 product of copies)
+ *     small loops                            f32, f64  all    gemm_small
+ *       C has one column, or x W^T of 1 to 3 rows                            row_sums
+ *       k = 1                                                                outer
+ *       rows of C by fours or eights                                         add_tile
+ *       the last one to three rows                                           row
+ *     dot products: one row of x W^T, A b    f32, f64  fused  gemm_small     row_sums
+ *     dot products: few rows of x W^T        f32, f64  fused  gemm_few_rows  block_of_dots
+ *     tiles, W in place                      f32, f64  fused  gemm_blocked   add_tile, by swapped
+ *     OpenBLAS                               f32, f64  all    (blas.c)
+ *     tiles: one row by B stored [k, n],     f32, f64  all    gemm_sum_rows  add_rows
+ *       or one column by A stored [k, m]
+ *     tiles: up to 4 rows by B [k, n]        f32, f64  all    gemm_small     add_tile, row
+ *     tiles: all others                      f32, f64  all    gemm_blocked   add_tile
+ *
+ *     kernel         file                     headers that it includes
+ *     -------------  -----------------------  ------------------------------------------------------
+ *     gemm_small     gemm.kernel.c            gemm_tile.kernel.h: the tile in registers, add_tile
+ *                                             gemm_dots.kernel.h: row_sums
+ *     gemm_few_rows  gemm.kernel.c            gemm_dots.kernel.h: block_of_dots
+ *     gemm_sum_rows  gemm.kernel.c            gemm_sums.kernel.h: add_rows
+ *     gemm_blocked   gemm_blocked.kernel.c    gemm_tile.kernel.h: add_tile
+ *                                             gemm_pack.kernel.h: copies of A and B
+ *                                             gemm_swapped.kernel.h: C^T = W x^T
+ *     gemm_int       gemm_int.kernel.c
+ *     gemm_round     gemm_round.kernel.c      copies that are rounded to bf16 (half.c, medium.c)
+ *
+ * All but OpenBLAS end in one description of a product and one epilogue, alpha, beta, bias and
+ * ReLU: gemm_product.kernel.h. A large f32 product passes through these functions:
+ *
+ *     adz_matmul         ops/linalg/matmul.c      describes it
+ *     adzi_gemm_run      gemm.c                   finds the row "tiles" of the table
+ *     adzi_gemm_loops_run, compute_blocks
+ *                        loops.c                  cuts C for threads and calls the kernel
+ *     gemm_blocked       gemm_blocked.kernel.c    layers of k
+ *     layer, rows_of_strips, rows_of_strip
+ *                        gemm_blocked.kernel.c    blocks of rows of A, strips of B
+ *     any_tile           gemm_blocked.kernel.c    one tile of C
+ *     add_tile           gemm_tile.kernel.h       its loop over k
+ */
 #ifndef ADZI_TENSOR_GEMM_GEMM_H
 #define ADZI_TENSOR_GEMM_GEMM_H
 

@@ -8,7 +8,7 @@
  * A and B are read in place. Only a transposed B is packed, 128 rows at a time.
  *
  *     n = 1, or few rows and B stored [n, k]   dot products (gemm_dots.kernel.h)
- *     k = 1                                    outer products
+ *     k = 1 without alpha and beta             outer products
  *     B stored [k, n]                          strips of B in place
  *     B stored [n, k]                          strips of B, packed
  *
@@ -23,15 +23,14 @@
 #include "tensor/kernel/half.h"
 
 enum {
-    TILE_ROWS = 4,    /* rows of C in registers at a time, two vectors wide */
+    TILE_ROWS = 4,    /* rows of C in registers at a time */
     TALL_ROWS = 8,    /* rows of a tile that is one vector wide, or of any with 32 registers */
     PANEL_DEPTH = 128 /* rows of op(B) that are packed at a time: at most 16 KiB */
 };
-
 #ifdef ADZI_32_REGISTERS
-enum { MANY_REGISTERS = 1 };
+enum { TALL_VECS = 2 }; /* the most vectors per row of a tile of TALL_ROWS */
 #else
-enum { MANY_REGISTERS = 0 };
+enum { TALL_VECS = 1 };
 #endif
 
 #define THIS_FILE "tensor/gemm/gemm.kernel.c"
@@ -40,235 +39,199 @@ enum { MANY_REGISTERS = 0 };
 #else
 #include "tensor/gemm/gemm_product.kernel.h"
 #include "tensor/kernel/vector_stored.h"
+#include "tensor/gemm/gemm_tile.kernel.h"
 #include "tensor/gemm/gemm_dots.kernel.h"
 #include "tensor/gemm/gemm_sums.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"
-#include "tensor/gemm/gemm_tile.kernel.h"
 
-/* A strip of op(B), at most two vectors wide: element [p, j] is b[p * ldb + j]. */
+/* A strip of op(B), one or two vectors wide: element [p, j] is b[p * ldb + j]. */
 typedef struct KERNEL(strip) {
     const elem *b;
     int64_t ldb;
-    int64_t j;      /* its first column in C */
-    int last_lanes; /* columns in its last vector */
+    int64_t j;       /* its first column in C */
+    int64_t columns; /* 1 .. 2 VW */
 } KERNEL(strip);
-#define strip           KERNEL(strip)
+#define strip KERNEL(strip)
 
-/* The bias of the strip's one or two vectors. `whole` says that the last vector of the strip is
- * full; otherwise it has s->last_lanes columns. */
-INLINE void KERNEL(bias_of)(
-    const product *g, const strip *s, const int vecs, const bool whole, VEC bias[2])
+/* The strip of an operand that is read in place, from column j on. */
+INLINE strip KERNEL(strip_at)(const product *g, int64_t j)
 {
-    bias[0] = KERNEL(load)(g->bias + s->j, whole || vecs > 1, s->last_lanes);
-    bias[1] = vecs > 1 ? KERNEL(load)(g->bias + s->j + VW, whole, s->last_lanes) : bias[0];
+    return (strip){ g->b + j, g->ldb, j, g->n - j < 2 * VW ? g->n - j : 2 * VW };
 }
 
-/* Writes row i of C across the strip from the sums of its one or two vectors. `general`: alpha,
- * beta and the bias are applied to them first, and C is read where beta is not 0. */
-INLINE void KERNEL(put)(const product *g, const strip *s, int64_t i, VEC sum0, VEC sum1,
-    const int vecs, const bool whole, const bool general)
+/* Writes the sums of a tile to C from row i on. The general epilogue reads them from memory: it
+ * is rare, and in registers it would take more code than the loops over k. */
+INLINE void KERNEL(put_rows)(
+    const product *g, const strip *s, int64_t i, VEC sums[8][4], const KERNEL(shape) t)
 {
-    const VEC floor = VSPLAT(g->floor);
-    const int lanes = s->last_lanes;
+    if (g->finish == GENERAL) {
+        _Alignas(64) elem part[TALL_ROWS * 2 * VW];
+        KERNEL(put_tile)(part, 2 * VW, sums, false, t);
+        KERNEL(finish_sums)
+        (g, &(KERNEL(sums)){ part, 2 * VW, i, s->j, t.rows, s->columns });
+        return;
+    }
     elem *c = g->c + i * g->ldc + s->j;
-    if (general) {
-        const elem *bias = g->bias != NULL ? g->bias + s->j : NULL;
-        sum0 = KERNEL(finished)(g, c, bias, sum0, whole || vecs > 1, lanes);
-        if (vecs > 1) {
-            bias = bias != NULL ? bias + VW : NULL;
-            sum1 = KERNEL(finished)(g, c + VW, bias, sum1, whole, lanes);
+    const VEC floor = VSPLAT(g->floor);
+    if (g->finish == BIASED) {
+        ADZI_UNROLLED_FOR(int v = 0; v < t.vecs; ++v)
+        {
+            const VEC bias =
+                KERNEL(load)(g->bias + s->j + v * VW, t.whole || v < t.vecs - 1, t.lanes);
+            ADZI_UNROLLED_FOR(int r = 0; r < t.rows; ++r)
+            {
+                sums[r][v] += bias;
+            }
         }
     }
-    KERNEL(store)(c, VMAX(floor, sum0), whole || vecs > 1, lanes);
-    if (vecs > 1) {
-        KERNEL(store)(c + VW, VMAX(floor, sum1), whole, lanes);
+    ADZI_UNROLLED_FOR(int r = 0; r < t.rows; ++r)
+    {
+        ADZI_UNROLLED_FOR(int v = 0; v < t.vecs; ++v)
+        {
+            KERNEL(store)
+            (c + r * g->ldc + v * VW, VMAX(floor, sums[r][v]), t.whole || v < t.vecs - 1, t.lanes);
+        }
     }
 }
 
-/* `rows` rows of C from row i, across the strip: four, or eight. Eight are for strips that are one
- * vector wide, because four sums would not hide the latency of a multiply-add, and for wider strips
- * if 32 registers hold sixteen sums. */
-INLINE void KERNEL(tile)(
-    const product *g, const strip *s, int64_t i, const int rows, const int vecs, const bool whole)
+/* A tile of C from row i on, across the strip. */
+INLINE void KERNEL(tile)(const product *g, const strip *s, int64_t i, const KERNEL(shape) t)
 {
-    VEC sums[8][4], bias[2] = { { 0 }, { 0 } };
+    VEC sums[8][4];
     const KERNEL(reads) from = { g->a + i * g->ai, s->b, g->ai, g->ap, s->ldb };
-    KERNEL(sum_tile)(sums, &from, g->k, rows, vecs, whole, s->last_lanes);
-    if (g->finish == BIASED) {
-        KERNEL(bias_of)(g, s, vecs, whole, bias);
-    }
-#define PUT(r, general) KERNEL(put)(g, s, i + (r), sums[r][0], sums[r][1], vecs, whole, general);
-#define PUT_ROW(r)                     \
-    if ((r) < rows) {                  \
-        if (g->finish == GENERAL) {    \
-            PUT(r, true)               \
-        } else {                       \
-            if (g->finish == BIASED) { \
-                sums[r][0] += bias[0]; \
-                sums[r][1] += bias[1]; \
-            }                          \
-            PUT(r, false)              \
-        }                              \
-    }
-    EACH_OF_8(PUT_ROW)
-#undef PUT_ROW
-#undef PUT
+    KERNEL(sum_tile)(sums, &from, g->k, t);
+    KERNEL(put_rows)(g, s, i, sums, t);
 }
 
-/* Adds one element of A, times the one or two vectors of row p of B, to the sums of its row. The
- * sums are named variables, because gcc keeps arrays of vectors in memory. */
-#define ADD_PRODUCT(from, sum0, sum1) \
-    {                                 \
-        VEC x = VSPLAT(*(from));      \
-        sum0 = VFMA(x, b0, sum0);     \
-        if (vecs > 1) {               \
-            sum1 = VFMA(x, b1, sum1); \
-        }                             \
+/* sums[v] += a times vector v of a row of B. */
+INLINE void KERNEL(add_row)(VEC sums[4], const elem *a, const elem *b, const KERNEL(shape) t)
+{
+    const VEC x = VSPLAT(*a);
+    ADZI_UNROLLED_FOR(int v = 0; v < t.vecs; ++v)
+    {
+        const VEC y = KERNEL(load)(b + v * VW, t.whole || v < t.vecs - 1, t.lanes);
+        sums[v] = VFMA(x, y, sums[v]);
     }
+}
 
 /* Row i of C across the strip. Four sums per vector, each of every fourth p, hide the latency of a
  * multiply-add. */
-INLINE void KERNEL(row)(
-    const product *g, const strip *s, int64_t i, const int vecs, const bool whole)
+INLINE void KERNEL(row)(const product *g, const strip *s, int64_t i, const KERNEL(shape) t)
 {
-    VEC zero = { 0 }, b0, b1;
-    VEC s00 = zero, s01 = zero, s10 = zero, s11 = zero;
-    VEC s20 = zero, s21 = zero, s30 = zero, s31 = zero;
+    VEC sums[8][4];
     const int64_t ap = g->ap, ldb = s->ldb;
-    const int lanes = s->last_lanes;
     const elem *a = g->a + i * g->ai, *b = s->b;
     int64_t p = g->k;
-#define NEXT(sum0, sum1)                                     \
-    b0 = KERNEL(load)(b, whole || vecs > 1, lanes);          \
-    b1 = vecs > 1 ? KERNEL(load)(b + VW, whole, lanes) : b0; \
-    ADD_PRODUCT(a, sum0, sum1)                               \
-    a += ap;                                                 \
-    b += ldb;
-    for (; p >= 4; p -= 4) {
-        NEXT(s00, s01)
-        NEXT(s10, s11)
-        NEXT(s20, s21)
-        NEXT(s30, s31)
+    KERNEL(clear_tile)(sums);
+    for (; p >= 4; p -= 4, a += 4 * ap, b += 4 * ldb) {
+        ADZI_UNROLLED_FOR(int q = 0; q < 4; ++q)
+        {
+            KERNEL(add_row)(sums[q], a + q * ap, b + q * ldb, t);
+        }
     }
-    for (; p > 0; --p) {
-        NEXT(s00, s01)
+    for (; p > 0; --p, a += ap, b += ldb) {
+        KERNEL(add_row)(sums[0], a, b, t);
     }
-#undef NEXT
-    s00 = (s00 + s10) + (s20 + s30);
-    s01 = (s01 + s11) + (s21 + s31);
-    if (g->finish == BARE) {
-        KERNEL(put)(g, s, i, s00, s01, vecs, whole, false);
-    } else {
-        KERNEL(put)(g, s, i, s00, s01, vecs, whole, true);
+    ADZI_UNROLLED_FOR(int v = 0; v < t.vecs; ++v)
+    {
+        sums[0][v] = (sums[0][v] + sums[1][v]) + (sums[2][v] + sums[3][v]);
+    }
+    KERNEL(put_rows)(g, s, i, sums, t);
+}
+
+/* All rows of C across the strip: tall tiles where they pay, tiles of four rows, then single rows.
+ * Eight rows are for strips that are one vector wide, because four sums would not hide the latency
+ * of a multiply-add, and for wider strips if 32 registers hold sixteen sums. */
+INLINE void KERNEL(rows)(const product *g, const strip *s, const int vecs, const bool whole)
+{
+    const int lanes = whole ? VW : (int)(s->columns - (vecs - 1) * VW);
+    int64_t i = 0;
+    for (; vecs <= TALL_VECS && i + TALL_ROWS <= g->m; i += TALL_ROWS) {
+        KERNEL(tile)(g, s, i, (KERNEL(shape)){ TALL_ROWS, vecs, whole, lanes });
+    }
+    for (; i + TILE_ROWS <= g->m; i += TILE_ROWS) {
+        KERNEL(tile)(g, s, i, (KERNEL(shape)){ TILE_ROWS, vecs, whole, lanes });
+    }
+    for (; i < g->m; ++i) {
+        KERNEL(row)(g, s, i, (KERNEL(shape)){ 1, vecs, whole, lanes });
     }
 }
-#undef ADD_PRODUCT
 
-/* All rows of C across the strip where k is 1, an outer product. There is nothing to sum and the
- * time goes into stores, so the loops over rows are unrolled. A loop without bias and maximum takes
- * four fifths of the time of one with them. */
+/* All rows of C where k is 1, an outer product. There is nothing to sum and the time goes into
+ * stores, so the loops over rows are unrolled. A loop without bias and maximum takes four fifths of
+ * the time of one with them. */
 INLINE void KERNEL(outer)(const product *g, const strip *s, const int vecs, const bool whole)
 {
-    VEC b0 = KERNEL(load)(s->b, whole || vecs > 1, s->last_lanes);
-    VEC b1 = vecs > 1 ? KERNEL(load)(s->b + VW, whole, s->last_lanes) : b0;
+    const KERNEL(shape) t = { 1, vecs, whole, whole ? VW : (int)(s->columns - (vecs - 1) * VW) };
     const int64_t ai = g->ai, ldc = g->ldc, m = g->m;
-    const int lanes = s->last_lanes;
     const elem *a = g->a;
-    if (g->finish == GENERAL) {
-        for (int64_t i = 0; i < m; ++i, a += ai) {
-            VEC x = VSPLAT(*a);
-            KERNEL(put)(g, s, i, x * b0, x * b1, vecs, whole, true);
-        }
-        return;
-    }
     elem *c = g->c + s->j;
+    VEC b[2], bias[2] = { { 0 }, { 0 } };
+    ADZI_UNROLLED_FOR(int v = 0; v < vecs; ++v)
+    {
+        const bool all = whole || v < vecs - 1;
+        b[v] = KERNEL(load)(s->b + v * VW, all, t.lanes);
+        if (g->finish == BIASED) {
+            bias[v] = KERNEL(load)(g->bias + s->j + v * VW, all, t.lanes);
+        }
+    }
     if (g->finish == BARE && g->floor != ELEM(0)) {
 #pragma GCC unroll 4
         for (int64_t i = 0; i < m; ++i, a += ai, c += ldc) {
-            VEC x = VSPLAT(*a);
-            KERNEL(store)(c, x * b0, whole || vecs > 1, lanes);
-            if (vecs > 1) {
-                KERNEL(store)(c + VW, x * b1, whole, lanes);
+            const VEC x = VSPLAT(*a);
+            ADZI_UNROLLED_FOR(int v = 0; v < vecs; ++v)
+            {
+                KERNEL(store)(c + v * VW, x * b[v], whole || v < vecs - 1, t.lanes);
             }
         }
         return;
     }
-    VEC bias[2] = { { 0 }, { 0 } };
-    if (g->finish == BIASED) {
-        KERNEL(bias_of)(g, s, vecs, whole, bias);
-    }
     const VEC floor = VSPLAT(g->floor);
 #pragma GCC unroll 4
     for (int64_t i = 0; i < m; ++i, a += ai, c += ldc) {
-        VEC x = VSPLAT(*a);
-        KERNEL(store)(c, VMAX(floor, VFMA(x, b0, bias[0])), whole || vecs > 1, lanes);
-        if (vecs > 1) {
-            KERNEL(store)(c + VW, VMAX(floor, VFMA(x, b1, bias[1])), whole, lanes);
+        const VEC x = VSPLAT(*a);
+        ADZI_UNROLLED_FOR(int v = 0; v < vecs; ++v)
+        {
+            const VEC sum = VMAX(floor, VFMA(x, b[v], bias[v]));
+            KERNEL(store)(c + v * VW, sum, whole || v < vecs - 1, t.lanes);
         }
     }
 }
 
-/* All rows of C across the strip: tall tiles where they pay, tiles of four rows, then single rows.
- */
-INLINE void KERNEL(rows)(
-    const product *g, const strip *s, const int vecs, const bool whole, const bool is_outer)
-{
-    if (is_outer) {
-        KERNEL(outer)(g, s, vecs, whole);
-        return;
+/* Calls `rows` or `outer` with the constants of a strip, so that each width has its own loops. */
+#define EACH_WIDTH(rows, g, s)        \
+    if ((s)->columns == 2 * VW) {     \
+        KERNEL(rows)(g, s, 2, true);  \
+    } else if ((s)->columns > VW) {   \
+        KERNEL(rows)(g, s, 2, false); \
+    } else if ((s)->columns == VW) {  \
+        KERNEL(rows)(g, s, 1, true);  \
+    } else {                          \
+        KERNEL(rows)(g, s, 1, false); \
     }
-    int64_t i = 0;
-    for (; (vecs == 1 || MANY_REGISTERS) && i + TALL_ROWS <= g->m; i += TALL_ROWS) {
-        KERNEL(tile)(g, s, i, TALL_ROWS, vecs, whole);
-    }
-    for (; i + TILE_ROWS <= g->m; i += TILE_ROWS) {
-        KERNEL(tile)(g, s, i, TILE_ROWS, vecs, whole);
-    }
-    for (; i < g->m; ++i) {
-        KERNEL(row)(g, s, i, vecs, whole);
-    }
-}
 
-/* All rows of C across a strip of `columns` columns. */
-INLINE void KERNEL(any_strip)(const product *g, strip *s, int64_t columns, const bool is_outer)
-{
-    if (columns == 2 * VW) {
-        KERNEL(rows)(g, s, 2, true, is_outer);
-    } else if (columns == VW) {
-        KERNEL(rows)(g, s, 1, true, is_outer);
-    } else if (columns > VW) {
-        s->last_lanes = (int)columns - VW;
-        KERNEL(rows)(g, s, 2, false, is_outer);
-    } else {
-        s->last_lanes = (int)columns;
-        KERNEL(rows)(g, s, 1, false, is_outer);
-    }
-}
+NOINLINE void KERNEL(strip_product)(const product *g, const strip *s){ EACH_WIDTH(rows, g, s) }
 
-static void KERNEL(strip_product)(const product *g, strip *s, int64_t columns)
-{
-    KERNEL(any_strip)(g, s, columns, false);
-}
-
-/* C = a b^T, for k = 1: all strips. */
+/* C = a b^T, for k = 1: all strips, without the general epilogue. */
 NOINLINE void KERNEL(outer_product)(const product *g)
 {
     for (int64_t j = 0; j < g->n; j += 2 * VW) {
-        strip s = { g->b + j, g->ldb, j, 0 };
-        KERNEL(any_strip)(g, &s, g->n - j < 2 * VW ? g->n - j : 2 * VW, true);
+        const strip s = KERNEL(strip_at)(g, j);
+        EACH_WIDTH(outer, g, &s)
     }
 }
+#undef EACH_WIDTH
 
 /* A product with B stored [k, n], whose rows are read in place. */
 static void KERNEL(product_in_place)(const product *g)
 {
-    if (g->k == 1) {
+    if (g->k == 1 && g->finish != GENERAL) {
         KERNEL(outer_product)(g);
         return;
     }
     for (int64_t j = 0; j < g->n; j += 2 * VW) {
-        strip s = { g->b + j, g->ldb, j, 0 };
-        KERNEL(strip_product)(g, &s, g->n - j < 2 * VW ? g->n - j : 2 * VW);
+        const strip s = KERNEL(strip_at)(g, j);
+        KERNEL(strip_product)(g, &s);
     }
 }
 
@@ -279,16 +242,15 @@ NOINLINE void KERNEL(product_transposed)(const product *g)
 {
     _Alignas(64) elem panel[PANEL_DEPTH * 2 * VW];
     for (int64_t j = 0; j < g->n; j += 2 * VW) {
-        int64_t columns = g->n - j < 2 * VW ? g->n - j : 2 * VW;
+        strip s = { panel, 2 * VW, j, g->n - j < 2 * VW ? g->n - j : 2 * VW };
         product part = *g;
         int64_t p = 0;
         do {
             part.k = g->k - p < PANEL_DEPTH ? g->k - p : PANEL_DEPTH;
             part.floor = p + part.k < g->k ? NO_FLOOR : g->floor;
             part.a = g->a + p * g->ap;
-            KERNEL(transpose)(panel, 2 * VW, g->b + j * g->ldb + p, g->ldb, part.k, columns);
-            strip s = { panel, 2 * VW, j, 0 };
-            KERNEL(strip_product)(&part, &s, columns);
+            KERNEL(transpose)(panel, 2 * VW, g->b + j * g->ldb + p, g->ldb, part.k, s.columns);
+            KERNEL(strip_product)(&part, &s);
             part.beta = ELEM(1);
             part.bias = NULL;
             part.finish = GENERAL;

@@ -102,26 +102,6 @@ typedef struct KERNEL(room) {
     elem *a, *b;
 } KERNEL(room);
 
-/* The epilogue: alpha, beta, bias and ReLU. Writes sums[rows, columns], whose rows are `ld` apart,
- * to C from row i and column j on. The product is copied, because a store to C cannot change a
- * local variable: so its fields stay in registers. */
-static void KERNEL(finish_sums)(const product *to, int64_t i, int64_t j, const elem *sums,
-    int64_t ld, int64_t rows, int64_t columns)
-{
-    const product g = *to;
-    const VEC floor = VSPLAT(g.floor);
-    elem *c = g.c + i * g.ldc + j;
-    for (; rows > 0; --rows, sums += ld, c += g.ldc) {
-        for (int64_t v = 0; v < columns; v += VW) {
-            const bool whole = columns - v >= VW;
-            const int lanes = whole ? VW : (int)(columns - v);
-            const elem *bias = g.bias != NULL ? g.bias + j + v : NULL;
-            VEC sum = KERNEL(finished)(&g, c + v, bias, VLOAD(sums + v), whole, lanes);
-            KERNEL(store)(c + v, VMAX(floor, sum), whole, lanes);
-        }
-    }
-}
-
 /* Copies the part of C that a tile covers and that exists to `to`, HIGH rows of WIDE elements. */
 static void KERNEL(copy_of_tile)(
     elem *to, const product *g, const elem *c, int64_t rows, int64_t columns)
@@ -141,6 +121,7 @@ INLINE void KERNEL(any_tile)(
     elem *c = g->c + i * g->ldc + j;
     const int64_t rows = g->m - i, columns = g->n - j;
     const bool whole = rows >= HIGH && columns >= vecs * VW;
+    const KERNEL(shape) shape = { HIGH, vecs, true, VW };
     _Alignas(64) elem part[HIGH * WIDE];
     VEC s[8][4];
     if (g->begin == ELEM(0)) {
@@ -155,15 +136,16 @@ INLINE void KERNEL(any_tile)(
         if (!whole) {
             KERNEL(copy_of_tile)(part, g, c, rows, columns);
         }
-        KERNEL(take_tile)(s, whole ? c : part, whole ? g->ldc : WIDE, g->begin, HIGH, vecs);
+        KERNEL(take_tile)(s, whole ? c : part, whole ? g->ldc : WIDE, g->begin, shape);
     }
-    KERNEL(add_tile_and_copy)(s, from, KERNEL(panel_rows)(g->k), HIGH, vecs, true, VW, copy);
+    KERNEL(add_tile)(s, from, KERNEL(panel_rows)(g->k), shape, copy);
     if (whole && g->finish == BARE) {
-        KERNEL(put_tile)(c, g->ldc, s, false, HIGH, vecs);
+        KERNEL(put_tile)(c, g->ldc, s, false, shape);
     } else {
-        KERNEL(put_tile)(part, WIDE, s, false, HIGH, vecs);
+        KERNEL(put_tile)(part, WIDE, s, false, shape);
         KERNEL(finish_sums)
-        (g, i, j, part, WIDE, rows < HIGH ? rows : HIGH, columns < vecs * VW ? columns : vecs * VW);
+        (g, &(KERNEL(sums)){ part, WIDE, i, j, rows < HIGH ? rows : HIGH,
+                columns < vecs * VW ? columns : vecs * VW });
     }
 }
 

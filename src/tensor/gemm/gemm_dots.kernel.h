@@ -195,7 +195,6 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
 }
 
 #undef DOT_ROWS
-#undef EACH_DOT_ROW
 #undef EACH_COUNT
 #undef DOTS_AHEAD
 #if defined(VFOUR) || defined(ADZI_NEON)
@@ -203,94 +202,118 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
 #define DOTS_AHEAD ((int64_t)(1024 / sizeof(elem))) /* elements of a row that are prefetched */
 #ifdef ADZI_32_REGISTERS
 #define DOT_ROWS            6
-#define EACH_DOT_ROW(X)     X(0) X(1) X(2) X(3) X(4) X(5)
 #define EACH_COUNT(X, name) X(1, name) X(2, name) X(3, name) X(4, name) X(5, name) X(6, name)
 #else
 #define DOT_ROWS            3
-#define EACH_DOT_ROW(X)     X(0) X(1) X(2)
 #define EACH_COUNT(X, name) X(1, name) X(2, name) X(3, name)
 #endif
 
-/* CLEAR_DOTS clears the sums of row r of x. ADD_DOTS adds one vector of products to them. KEEP_DOTS
- * stores them, and PUT_DOTS writes their elements of C. */
-#define CLEAR_DOTS(r) s[r][0] = s[r][1] = s[r][2] = s[r][3] = zero;
-#define ADD_DOTS(r)                                                  \
-    if ((r) < rows) {                                                \
-        const VEC v = KERNEL(load)(x + (r)*g->ai + p, whole, lanes); \
-        s[r][0] = VFMA(v, b0, s[r][0]);                              \
-        s[r][1] = VFMA(v, b1, s[r][1]);                              \
-        s[r][2] = VFMA(v, b2, s[r][2]);                              \
-        s[r][3] = VFMA(v, b3, s[r][3]);                              \
-    }
-#define ADD_ALL_DOTS(whole_, lanes_)                                                 \
-    {                                                                                \
-        const bool whole = (whole_);                                                 \
-        const int lanes = (lanes_);                                                  \
-        const VEC b0 = KERNEL(load_stored)(g->b, at + p, whole, lanes, stored);      \
-        const VEC b1 = KERNEL(load_stored)(g->b, at + l1 + p, whole, lanes, stored); \
-        const VEC b2 = KERNEL(load_stored)(g->b, at + l2 + p, whole, lanes, stored); \
-        const VEC b3 = KERNEL(load_stored)(g->b, at + l3 + p, whole, lanes, stored); \
-        EACH_DOT_ROW(ADD_DOTS)                                                       \
-    }
-#define KEEP_DOTS(r)             \
-    if ((r) < rows) {            \
-        kept[r][0][q] = s[r][0]; \
-        kept[r][1][q] = s[r][1]; \
-        kept[r][2][q] = s[r][2]; \
-        kept[r][3][q] = s[r][3]; \
-    }
-#define PUT_DOTS(r)                                                                   \
-    if ((r) < rows) {                                                                 \
-        VSUM4(kept[r][0], kept[r][1], kept[r][2], kept[r][3], sum);                   \
-        KERNEL(put_dots)(g, g->c + (i + (r)) * g->ldc + j, 1, bias, 1, sum, columns); \
-    }
+/* A block of dot products: rows of x from row i, and up to four rows of B from row j. Where B has
+ * fewer, its row j is computed in place of the missing ones. Row c of B begins at element
+ * at + apart[c]. */
+typedef struct KERNEL(dots_block) {
+    int64_t i, j;
+    int64_t at, apart[4];
+    int columns; /* 1 .. 4 */
+} KERNEL(dots_block);
 
-/* The dot products of `rows` rows of x from row i and up to four rows of B from row j. Where B has
- * fewer, its row j is computed in place of the missing ones. The registers of a group take turns:
- * each passes over all of k, because the sums of one fill the registers. The first pass of the
- * first block of rows of x prefetches B, because the processor stops at the end of each short row.
- * B is stored as in KERNEL(load_stored). */
+INLINE KERNEL(dots_block) KERNEL(dots_block_at)(const product *g, int64_t i, int64_t j)
+{
+    const int columns = g->n - j < 4 ? (int)(g->n - j) : 4;
+    const int64_t ld = g->ldb;
+    return (KERNEL(dots_block)){ i, j, j * ld,
+        { 0, columns > 1 ? ld : 0, columns > 2 ? 2 * ld : 0, columns > 3 ? 3 * ld : 0 }, columns };
+}
+
+/* s[r][c] += row r of x times row c of B, for one vector of elements from p on. B is stored as in
+ * KERNEL(load_stored). */
+INLINE void KERNEL(add_dots)(VEC s[DOT_ROWS][4], const product *g, const KERNEL(dots_block) * of,
+    int64_t p, const KERNEL(shape) t, const int stored)
+{
+    const elem *x = g->a + of->i * g->ai + p;
+    VEC b[4];
+    ADZI_UNROLLED_FOR(int c = 0; c < 4; ++c)
+    {
+        b[c] = KERNEL(load_stored)(g->b, of->at + of->apart[c] + p, t.whole, t.lanes, stored);
+    }
+    ADZI_UNROLLED_FOR(int r = 0; r < t.rows; ++r)
+    {
+        const VEC v = KERNEL(load)(x + r * g->ai, t.whole, t.lanes);
+        ADZI_UNROLLED_FOR(int c = 0; c < 4; ++c)
+        {
+            s[r][c] = VFMA(v, b[c], s[r][c]);
+        }
+    }
+}
+
+/* Prefetches the elements of B that are DOTS_AHEAD behind element p of its four rows, or behind the
+ * begin of the next four rows. */
+INLINE void KERNEL(prefetch_dots)(
+    const product *g, const KERNEL(dots_block) * of, int64_t p, const int stored)
+{
+    const int64_t size = stored == 0 ? (int64_t)sizeof(elem) : 2;
+    const int64_t next = 4 * g->ldb - g->k; /* from the end of row j to row j + 4 */
+    const int64_t skipped = p + DOTS_AHEAD < g->k ? 0 : next;
+    const char *ahead = (const char *)g->b + (of->at + p + DOTS_AHEAD + skipped) * size;
+    ADZI_UNROLLED_FOR(int c = 0; c < 4; ++c)
+    {
+        __builtin_prefetch(ahead + of->apart[c] * size);
+    }
+}
+
+/* Writes the dot products of a block to C: sums[r][c] is that of row r of x and row c of B. */
+NOINLINE void KERNEL(put_block)(
+    const product *g, const KERNEL(dots_block) * of, const int rows, elem (*sums)[4])
+{
+    const elem *bias = g->bias != NULL ? g->bias + of->j : NULL;
+    elem *c = g->c + of->i * g->ldc + of->j;
+    for (int r = 0; r < rows; ++r, c += g->ldc) {
+        KERNEL(put_dots)(g, c, 1, bias, 1, sums[r], of->columns);
+    }
+}
+
+/* The dot products of a block with `rows` rows of x. The registers of a group take turns: each
+ * passes over all of k, because the sums of one fill the registers. The first pass of the first
+ * block of rows of x prefetches B, because the processor stops at the end of each short row. */
 INLINE void KERNEL(block_of_dots)(
     const product *g, int64_t i, int64_t j, const int rows, const int stored)
 {
     const VEC zero = { 0 };
-    const int columns = g->n - j < 4 ? (int)(g->n - j) : 4;
-    const elem *x = g->a + i * g->ai;
-    const int64_t at = j * g->ldb, size = stored == 0 ? (int64_t)sizeof(elem) : 2;
-    const elem *bias = g->bias != NULL ? g->bias + j : NULL;
-    const int64_t l1 = columns > 1 ? g->ldb : 0, l2 = columns > 2 ? 2 * g->ldb : 0;
-    const int64_t l3 = columns > 3 ? 3 * g->ldb : 0;
-    const int64_t next = 4 * g->ldb - g->k; /* from the end of row j to row j + 4 */
+    const KERNEL(dots_block) of = KERNEL(dots_block_at)(g, i, j);
     const int64_t end = g->k - g->k % GW;
-    VEC kept[DOT_ROWS][4][REGS] = { 0 };
+    VEC kept[DOT_ROWS][4][REGS];
     for (int q = 0; q < REGS; ++q) {
         VEC s[DOT_ROWS][4];
-        EACH_DOT_ROW(CLEAR_DOTS)
+        ADZI_UNROLLED_FOR(int r = 0; r < rows; ++r)
+        {
+            s[r][0] = s[r][1] = s[r][2] = s[r][3] = zero;
+        }
         int64_t p = q * VW;
         for (; p < end; p += GW) {
             if (i == 0 && q == 0) {
-                const int64_t skipped = p + DOTS_AHEAD < g->k ? 0 : next;
-                const char *ahead = (const char *)g->b + (at + p + DOTS_AHEAD + skipped) * size;
-                __builtin_prefetch(ahead);
-                __builtin_prefetch(ahead + l1 * size);
-                __builtin_prefetch(ahead + l2 * size);
-                __builtin_prefetch(ahead + l3 * size);
+                KERNEL(prefetch_dots)(g, &of, p, stored);
             }
-            ADD_ALL_DOTS(true, VW)
+            KERNEL(add_dots)(s, g, &of, p, (KERNEL(shape)){ rows, 4, true, VW }, stored);
         }
         if (end < g->k) {
-            ADD_ALL_DOTS(false, KERNEL(lanes_of)((int)(g->k - end), q))
+            const int lanes = KERNEL(lanes_of)((int)(g->k - end), q);
+            KERNEL(add_dots)(s, g, &of, p, (KERNEL(shape)){ rows, 4, false, lanes }, stored);
         }
-        EACH_DOT_ROW(KEEP_DOTS)
+        ADZI_UNROLLED_FOR(int r = 0; r < rows; ++r)
+        {
+            ADZI_UNROLLED_FOR(int c = 0; c < 4; ++c)
+            {
+                kept[r][c][q] = s[r][c];
+            }
+        }
     }
-    elem sum[4];
-    EACH_DOT_ROW(PUT_DOTS)
+    elem sums[DOT_ROWS][4];
+    ADZI_UNROLLED_FOR(int r = 0; r < rows; ++r)
+    {
+        VSUM4(kept[r][0], kept[r][1], kept[r][2], kept[r][3], sums[r]);
+    }
+    KERNEL(put_block)(g, &of, rows, sums);
 }
-#undef CLEAR_DOTS
-#undef ADD_DOTS
-#undef ADD_ALL_DOTS
-#undef KEEP_DOTS
-#undef PUT_DOTS
 
 /* One function per number of rows and way to store B, so that the compiler allocates registers for
  * each alone. */

@@ -2,8 +2,7 @@
  * share.
  *
  * A file includes the header once before each_float.h, for the part that does not depend on elem,
- * and once per type inside it. INLINE functions are always inlined, since their constant arguments
- * have to vanish; NOINLINE ones are calls, so that they have all registers for themselves. */
+ * and once per type inside it. */
 #ifndef ADZI_TENSOR_GEMM_GEMM_PRODUCT_KERNEL_H
 #define ADZI_TENSOR_GEMM_GEMM_PRODUCT_KERNEL_H
 
@@ -16,9 +15,6 @@
 #endif
 
 #define NO_FLOOR (-INFINITY)
-
-#define INLINE   static inline __attribute__((always_inline))
-#define NOINLINE static __attribute__((noinline))
 
 /* The epilogue, which says what is written to C: BARE the sums, BIASED the sums and the bias,
  * GENERAL alpha sums + beta C + bias. */
@@ -97,5 +93,32 @@ INLINE VEC KERNEL(finished)(
         sum = VFMA(VSPLAT(g->beta), KERNEL(load)(c, whole, lanes), sum);
     }
     return sum;
+}
+
+/* Sums of a rectangle of C in memory, row by row. Their last vectors are whole. */
+typedef struct KERNEL(sums) {
+    const elem *at;
+    int64_t ld;            /* elements from one row to the next */
+    int64_t i, j;          /* where they belong in C: the first row and column */
+    int64_t rows, columns; /* of C */
+} KERNEL(sums);
+
+/* Writes sums to C by the general epilogue: alpha, beta, bias and ReLU. The product is copied,
+ * because a store to C cannot change a local variable: so its fields stay in registers. */
+NOINLINE void KERNEL(finish_sums)(const product *to, const KERNEL(sums) * s)
+{
+    const product g = *to;
+    const VEC floor = VSPLAT(g.floor);
+    const elem *sums = s->at;
+    elem *c = g.c + s->i * g.ldc + s->j;
+    for (int64_t rows = s->rows; rows > 0; --rows, sums += s->ld, c += g.ldc) {
+        for (int64_t v = 0; v < s->columns; v += VW) {
+            const bool whole = s->columns - v >= VW;
+            const int lanes = whole ? VW : (int)(s->columns - v);
+            const elem *bias = g.bias != NULL ? g.bias + s->j + v : NULL;
+            VEC sum = KERNEL(finished)(&g, c + v, bias, VLOAD(sums + v), whole, lanes);
+            KERNEL(store)(c + v, VMAX(floor, sum), whole, lanes);
+        }
+    }
 }
 #endif

@@ -39,6 +39,6 @@ static void KERNEL(swapped)(const adzi_gemm_args *args, const product *g, const 
             part.begin = ELEM(1);
         }
         KERNEL(transpose)(by_rows, SWAPPED_BLOCK, sums, ld, g->m, count);
-        KERNEL(finish_sums)(g, 0, j, by_rows, SWAPPED_BLOCK, g->m, count);
+        KERNEL(finish_sums)(g, &(KERNEL(sums)){ by_rows, SWAPPED_BLOCK, 0, j, g->m, count });
     }
 }

@@ -14,10 +14,15 @@
 #undef ROWS_AHEAD
 #define ROWS_AHEAD 12
 
-/* EACH_OF_8 applies a macro to rows 0 .. 7. Conditions on `rows` and `vecs` are constants and
- * vanish. Literal indices are needed: an array that is indexed by a variable is kept in memory. */
-#undef EACH_OF_8
-#define EACH_OF_8(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+/* The shape of a tile: rows, and vectors per row. The last vector of a row has `lanes` columns in
+ * memory, and VW if it is `whole`. Functions of this header are inlined into a caller that gives
+ * constants for all but `lanes`. So loops over rows and vectors are written out, and each sum has a
+ * register. */
+typedef struct KERNEL(shape) {
+    int rows, vecs; /* 1 .. 8, 1 .. 4 */
+    bool whole;
+    int lanes;
+} KERNEL(shape);
 
 /* Where a tile reads: element [r, p] of its rows of A is a[r * a_row + p * a_step], and row p of
  * its strip of B begins at b[p * b_step]. */
@@ -30,59 +35,42 @@ typedef struct KERNEL(reads) {
 INLINE void KERNEL(clear_tile)(VEC s[8][4])
 {
     const VEC zero = { 0 };
-#define CLEAR_ROW(r) s[r][0] = s[r][1] = s[r][2] = s[r][3] = zero;
-    EACH_OF_8(CLEAR_ROW)
-#undef CLEAR_ROW
+    ADZI_UNROLLED_FOR(int r = 0; r < 8; ++r)
+    {
+        s[r][0] = s[r][1] = s[r][2] = s[r][3] = zero;
+    }
 }
 
 /* s[r][v] = factor times vector v of row r at `from`, whose rows are `ld` apart. */
 INLINE void KERNEL(take_tile)(
-    VEC s[8][4], const elem *from, int64_t ld, elem factor, const int rows, const int vecs)
+    VEC s[8][4], const elem *from, int64_t ld, elem factor, const KERNEL(shape) t)
 {
     const VEC factors = VSPLAT(factor);
-#define TAKE(r, v)                               \
-    if ((r) < rows && (v) < vecs) {              \
-        s[r][v] = VLOAD(from + (r)*ld + (v)*VW); \
-        if (factor != ELEM(1)) {                 \
-            s[r][v] *= factors;                  \
-        }                                        \
+    ADZI_UNROLLED_FOR(int r = 0; r < t.rows; ++r)
+    {
+        ADZI_UNROLLED_FOR(int v = 0; v < t.vecs; ++v)
+        {
+            s[r][v] = VLOAD(from + r * ld + v * VW);
+            if (factor != ELEM(1)) {
+                s[r][v] *= factors;
+            }
+        }
     }
-#define TAKE_ROW(r) TAKE(r, 0) TAKE(r, 1) TAKE(r, 2) TAKE(r, 3)
-    EACH_OF_8(TAKE_ROW)
-#undef TAKE_ROW
-#undef TAKE
 }
 
 /* Writes the sums of a tile to `to`, whose rows are `ld` apart, or adds them to what is there. */
 INLINE void KERNEL(put_tile)(
-    elem *to, int64_t ld, VEC s[8][4], const bool add, const int rows, const int vecs)
+    elem *to, int64_t ld, VEC s[8][4], const bool add, const KERNEL(shape) t)
 {
-#define PUT(r, v)                                        \
-    if ((r) < rows && (v) < vecs) {                      \
-        elem *at = to + (r)*ld + (v)*VW;                 \
-        VSTORE(at, add ? VLOAD(at) + s[r][v] : s[r][v]); \
+    ADZI_UNROLLED_FOR(int r = 0; r < t.rows; ++r)
+    {
+        ADZI_UNROLLED_FOR(int v = 0; v < t.vecs; ++v)
+        {
+            elem *at = to + r * ld + v * VW;
+            VSTORE(at, add ? VLOAD(at) + s[r][v] : s[r][v]);
+        }
     }
-#define PUT_ROW(r) PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3)
-    EACH_OF_8(PUT_ROW)
-#undef PUT_ROW
-#undef PUT
 }
-
-/* ADD_ROW adds a[row, p] times the vectors of b[p]; `far` is a + 4 rows, for shorter addresses. */
-#define ADD_ROW(r)                                                  \
-    if ((r) < rows) {                                               \
-        const VEC x = VSPLAT(((r) < 4 ? a : far)[(r) % 4 * a_row]); \
-        s[r][0] = VMADD(x, b0, s[r][0]);                            \
-        if (vecs > 1) {                                             \
-            s[r][1] = VMADD(x, b1, s[r][1]);                        \
-        }                                                           \
-        if (vecs > 2) {                                             \
-            s[r][2] = VMADD(x, b2, s[r][2]);                        \
-        }                                                           \
-        if (vecs > 3) {                                             \
-            s[r][3] = VMADD(x, b3, s[r][3]);                        \
-        }                                                           \
-    }
 
 #if defined(ADZI_NEON)
 /* ADD_LANES adds a[r, p], which is a lane of x, times the vectors of b[p]. */
@@ -119,58 +107,67 @@ INLINE void KERNEL(add_packed_tile)(
         const VEC b0 = VLOAD(b);
         const VEC b1 = vecs > 1 ? VLOAD(b + VW) : zero;
         const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
-        EACH_OF_8(ADD_LANES)
+        ADD_LANES(0)
+        ADD_LANES(1) ADD_LANES(2) ADD_LANES(3) ADD_LANES(4) ADD_LANES(5) ADD_LANES(6) ADD_LANES(7)
     }
 }
 #endif
 
-/* s[r][v] += the sum over p of A[r, p] times vector v of row p of B, whose last vector is
- * `whole` or has `lanes` lanes in memory; then there are at most two vectors. If `copy` is not
- * NULL, the rows of B, of at most three whole vectors, are also written there one behind another.
- * Use it for the first tile of a strip whose rows are far apart: other tiles then read the copy. */
-INLINE void KERNEL(add_tile_and_copy)(VEC s[8][4], const KERNEL(reads) * from, int64_t k,
-    const int rows, const int vecs, const bool whole, const int lanes, elem *copy)
+/* Writes row p of a strip to `copy`, and prefetches the row that is copied ROWS_AHEAD rows later.
+ */
+INLINE void KERNEL(copy_strip_row)(elem *copy, const VEC b[4], const elem *ahead, const int vecs)
 {
-    const VEC zero = { 0 };
+    for (int v = 0; v <= vecs; ++v) {
+        __builtin_prefetch(ahead + (v < vecs ? v * VW : vecs * VW - 1));
+    }
+    ADZI_UNROLLED_FOR(int v = 0; v < vecs; ++v)
+    {
+        VSTORE(copy + v * VW, b[v]);
+    }
+}
+
+/* The loop of every product in tiles: s[r][v] += the sum over p of A[r, p] times vector v of row p
+ * of B. If `copy` is not NULL, the rows of B, of at most three whole vectors, are also written
+ * there one behind another. Use it for the first tile of a strip whose rows are far apart: other
+ * tiles then read the copy. `far` is a + 4 rows, for shorter addresses. */
+INLINE void KERNEL(add_tile)(
+    VEC s[8][4], const KERNEL(reads) * from, int64_t k, const KERNEL(shape) t, elem *copy)
+{
     const int64_t a_row = from->a_row, a_step = from->a_step, b_step = from->b_step;
     const elem *a = from->a, *b = from->b;
-    const elem *far = rows > 4 ? a + 4 * a_row : a;
+    const elem *far = t.rows > 4 ? a + 4 * a_row : a;
 #ifdef ADZI_NEON
-    if (rows == 8 && vecs <= 3 && whole && a_row == 1 && copy == NULL) {
-        KERNEL(add_packed_tile)(s, from, k, vecs);
+    if (t.rows == 8 && t.vecs <= 3 && t.whole && a_row == 1 && copy == NULL) {
+        KERNEL(add_packed_tile)(s, from, k, t.vecs);
         return;
     }
 #endif
 #pragma GCC unroll 4
     for (; k > 0; --k, a += a_step, far += a_step, b += b_step) {
-        const VEC b0 = KERNEL(load)(b, whole || vecs > 1, lanes);
-        const VEC b1 = vecs > 1 ? KERNEL(load)(b + VW, whole || vecs > 2, lanes) : zero;
-        const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
-        const VEC b3 = vecs > 3 ? VLOAD(b + 3 * VW) : zero;
-        if (copy != NULL) {
-            const elem *ahead = b + ROWS_AHEAD * b_step;
-            for (int v = 0; v <= vecs; ++v) {
-                __builtin_prefetch(ahead + (v < vecs ? v * VW : vecs * VW - 1));
-            }
-            VSTORE(copy, b0);
-            if (vecs > 1) {
-                VSTORE(copy + VW, b1);
-            }
-            if (vecs > 2) {
-                VSTORE(copy + 2 * VW, b2);
-            }
-            copy += vecs * VW;
+        VEC row[4];
+        ADZI_UNROLLED_FOR(int v = 0; v < t.vecs; ++v)
+        {
+            row[v] = KERNEL(load)(b + v * VW, t.whole || v < t.vecs - 1, t.lanes);
         }
-        EACH_OF_8(ADD_ROW)
+        if (copy != NULL) {
+            KERNEL(copy_strip_row)(copy, row, b + ROWS_AHEAD * b_step, t.vecs);
+            copy += t.vecs * VW;
+        }
+        ADZI_UNROLLED_FOR(int r = 0; r < t.rows; ++r)
+        {
+            const VEC x = VSPLAT((r < 4 ? a : far)[r % 4 * a_row]);
+            ADZI_UNROLLED_FOR(int v = 0; v < t.vecs; ++v)
+            {
+                s[r][v] = VMADD(x, row[v], s[r][v]);
+            }
+        }
     }
 }
 
 /* s[r][v] = the sums of a tile whose strip is not copied. */
-INLINE void KERNEL(sum_tile)(VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows,
-    const int vecs, const bool whole, const int lanes)
+INLINE void KERNEL(sum_tile)(
+    VEC s[8][4], const KERNEL(reads) * from, int64_t k, const KERNEL(shape) t)
 {
     KERNEL(clear_tile)(s);
-    KERNEL(add_tile_and_copy)(s, from, k, rows, vecs, whole, lanes, NULL);
+    KERNEL(add_tile)(s, from, k, t, NULL);
 }
-
-#undef ADD_ROW

@@ -29,63 +29,81 @@
 
 #include "tensor/gemm/gemm_tile.kernel.h"
 
-/* One tile of C. A[i, p] is a[i * ai + p * ap]; ldb and ldc are leading dimensions. */
-INLINE void KERNEL(tile)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb, elem *c,
-    int64_t ldc, int64_t k, const bool add, const int rows, const int vecs)
+/* A product: A[i, p] is a.at[i * a.row + p * a.step], B[p, j] is b.at[p * b.ld + j], and C[i, j] is
+ * c.at[i * c.ld + j]. */
+typedef struct KERNEL(factors) {
+    struct {
+        const elem *at;
+        int64_t row, step;
+    } a;
+    struct {
+        const elem *at;
+        int64_t ld;
+    } b;
+    struct {
+        elem *at;
+        int64_t ld;
+    } c;
+    struct {
+        int64_t m, n, k;
+    } size;
+    bool add; /* to what C holds; otherwise C is written without being read */
+} KERNEL(factors);
+
+/* One tile of C, from row i and column j on. */
+INLINE void KERNEL(tile)(
+    const KERNEL(factors) * f, int64_t i, int64_t j, const int rows, const int vecs)
 {
+    const KERNEL(shape) shape = { rows, vecs, true, VW };
+    const KERNEL(reads)
+        from = { f->a.at + i * f->a.row, f->b.at + j, f->a.row, f->a.step, f->b.ld };
+    elem *to = f->c.at + i * f->c.ld + j;
     VEC s[8][4];
-    KERNEL(sum_tile)(s, &(KERNEL(reads)){ a, b, ai, ap, ldb }, k, rows, vecs, true, VW);
-    KERNEL(put_tile)(c, ldc, s, add, rows, vecs);
+    KERNEL(sum_tile)(s, &from, f->size.k, shape);
+    if (f->add) {
+        KERNEL(put_tile)(to, f->c.ld, s, true, shape);
+    } else {
+        KERNEL(put_tile)(to, f->c.ld, s, false, shape);
+    }
 }
 
-/* All rows of C across a strip of `vecs` vectors: eight rows at a time in narrow strips, MORE_ROWS
- * or four in wide ones, and the last ones alone. */
-INLINE void KERNEL(strip)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb,
-    elem *c, int64_t ldc, int64_t m, int64_t k, const bool add, const int vecs)
+/* All rows of C across a strip of `vecs` vectors from column j on: eight rows at a time in narrow
+ * strips, MORE_ROWS or four in wide ones, and the last ones alone. */
+INLINE void KERNEL(strip)(const KERNEL(factors) * f, int64_t j, const int vecs)
 {
     int64_t i = 0;
-    for (; vecs <= TALL_VECS && i + 8 <= m; i += 8) {
-        KERNEL(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 8, vecs);
+    for (; vecs <= TALL_VECS && i + 8 <= f->size.m; i += 8) {
+        KERNEL(tile)(f, i, j, 8, vecs);
     }
-    for (; vecs > TALL_VECS && MORE_ROWS > 4 && i + MORE_ROWS <= m; i += MORE_ROWS) {
-        KERNEL(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, MORE_ROWS, vecs);
+    for (; vecs > TALL_VECS && MORE_ROWS > 4 && i + MORE_ROWS <= f->size.m; i += MORE_ROWS) {
+        KERNEL(tile)(f, i, j, MORE_ROWS, vecs);
     }
-    for (; i + 4 <= m; i += 4) {
-        KERNEL(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 4, vecs);
+    for (; i + 4 <= f->size.m; i += 4) {
+        KERNEL(tile)(f, i, j, 4, vecs);
     }
-    for (; i < m; ++i) {
-        KERNEL(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 1, vecs);
+    for (; i < f->size.m; ++i) {
+        KERNEL(tile)(f, i, j, 1, vecs);
     }
 }
 
-/* All of C, strip by strip. */
-INLINE void KERNEL(strips)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb,
-    elem *c, int64_t ldc, int64_t m, int64_t n, int64_t k, const bool add)
+/* Computes C, strip by strip. */
+NOINLINE void KERNEL(multiply)(const KERNEL(factors) * factors)
 {
-    for (int64_t j = 0; j < n; j += TILE_VECS * VW) {
-        int64_t vecs = (n - j) / VW;
+    const KERNEL(factors) f = *factors; /* which no store to C changes */
+    for (int64_t j = 0; j < f.size.n; j += TILE_VECS * VW) {
+        const int64_t vecs = (f.size.n - j) / VW;
         if (vecs >= TILE_VECS) {
-            KERNEL(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, TILE_VECS);
+            KERNEL(strip)(&f, j, TILE_VECS);
         } else if (vecs == 3) {
-            KERNEL(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, 3);
+            KERNEL(strip)(&f, j, 3);
         } else if (vecs == 2) {
-            KERNEL(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, 2);
+            KERNEL(strip)(&f, j, 2);
         } else {
-            KERNEL(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, 1);
+            KERNEL(strip)(&f, j, 1);
         }
     }
 }
 
-/* C = A B, with A[i, p] = a[i * ai + p * ap] and B[p, j] = b[p * ldb + j]. */
-NOINLINE void KERNEL(multiply)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb,
-    elem *c, int64_t ldc, int64_t m, int64_t n, int64_t k)
-{
-    KERNEL(strips)(a, ai, ap, b, ldb, c, ldc, m, n, k, false);
-}
-
-/* C += A B, with A[i, p] = a[i * ai + p * ap] and B[p, j] = b[p * ldb + j]. */
-NOINLINE void KERNEL(multiply_add)(const elem *a, int64_t ai, int64_t ap, const elem *b,
-    int64_t ldb, elem *c, int64_t ldc, int64_t m, int64_t n, int64_t k)
-{
-    KERNEL(strips)(a, ai, ap, b, ldb, c, ldc, m, n, k, true);
-}
+/* MULTIPLY({ a, row, step }, { b, ld }, { c, ld }, { m, n, k }, add) */
+#undef MULTIPLY
+#define MULTIPLY(...) KERNEL(multiply)(&(KERNEL(factors)){ __VA_ARGS__ })

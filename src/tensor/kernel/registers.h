@@ -12,6 +12,15 @@
 #include <arm_neon.h>
 #endif
 
+/* INLINE functions get constant arguments that have to vanish, so they are always inlined. NOINLINE
+ * functions have all registers for themselves, and there is one copy of each. */
+#define INLINE static inline __attribute__((always_inline))
+#if defined(__GNUC__) && !defined(__clang__)
+#define NOINLINE static __attribute__((noinline, noclone))
+#else
+#define NOINLINE static __attribute__((noinline))
+#endif
+
 /* The instruction set has 32 vector registers; others have 16. */
 #if defined(__AVX512F__) || defined(ADZI_NEON)
 #define ADZI_32_REGISTERS

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline)) /* of transpose.kernel.h */
+#include "tensor/kernel/registers.h"
 
 enum {
     ADZI_MATRIX_LANES = 8,

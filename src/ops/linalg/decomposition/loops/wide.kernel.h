@@ -2,36 +2,87 @@
  * (tensor/kernel/each_float.h).
  *
  * Sums have as many lanes as 64 bytes have elements, whatever registers there are, so that their
- * bits do not depend on the processor. */
-typedef elem KERNEL(wide) __attribute__((vector_size(64), aligned(sizeof(elem)), may_alias));
+ * bits do not depend on the processor. A register is the widest of this compilation: gcc keeps
+ * vectors that are wider than a register in memory. */
+#undef REGISTER_BYTES
+#if defined(__AVX512F__)
+#define REGISTER_BYTES 64
+#elif defined(__AVX2__)
+#define REGISTER_BYTES 32
+#else
+#define REGISTER_BYTES 16
+#endif
+typedef elem KERNEL(in_register)
+    __attribute__((vector_size(REGISTER_BYTES), aligned(sizeof(elem)), may_alias));
 
-enum { KERNEL(wide_lanes) = (int)(64 / sizeof(elem)) };
+enum {
+    KERNEL(register_lanes) = (int)(REGISTER_BYTES / sizeof(elem)),
+    KERNEL(registers) = 64 / REGISTER_BYTES, /* of a sum */
+    KERNEL(sum_lanes) = (int)(64 / sizeof(elem))
+};
+
+/* A sum in lanes. */
+typedef struct KERNEL(sum) {
+    KERNEL(in_register) part[KERNEL(registers)];
+} KERNEL(sum);
 
 #undef WIDE
-#define WIDE(p) (*(const KERNEL(wide) *)(p))
+#define WIDE(p) (*(const KERNEL(in_register) *)(p))
 #undef TO_WIDE
-#define TO_WIDE(p) (*(KERNEL(wide) *)(p))
+#define TO_WIDE(p) (*(KERNEL(in_register) *)(p))
+
+/* Adds the products of 64 bytes of x and y to the lanes of a sum. */
+INLINE void KERNEL(add_to_lanes)(KERNEL(sum) * sum, const elem *x, const elem *y)
+{
+    const int w = KERNEL(register_lanes);
+    ADZI_UNROLLED_FOR(int r = 0; r < KERNEL(registers); ++r)
+    {
+        sum->part[r] += WIDE(x + r * w) * WIDE(y + r * w);
+    }
+}
+
+/* Adds the lanes of q to those of p. */
+INLINE void KERNEL(join_lanes)(KERNEL(sum) * p, const KERNEL(sum) * q)
+{
+    ADZI_UNROLLED_FOR(int r = 0; r < KERNEL(registers); ++r)
+    {
+        p->part[r] += q->part[r];
+    }
+}
+
+/* The lanes of a sum, added in their order. */
+INLINE elem KERNEL(total_of_lanes)(const KERNEL(sum) * sum)
+{
+    elem total = 0;
+    ADZI_UNROLLED_FOR(int r = 0; r < KERNEL(registers); ++r)
+    {
+        const KERNEL(in_register) part = sum->part[r];
+        for (int l = 0; l < KERNEL(register_lanes); ++l) {
+            total += part[l];
+        }
+    }
+    return total;
+}
 
 /* The sum over x y. */
-static inline elem KERNEL(dot)(int64_t n, const elem *x, const elem *y)
+NOINLINE elem KERNEL(dot)(int64_t n, const elem *x, const elem *y)
 {
-    const int64_t w = KERNEL(wide_lanes);
-    KERNEL(wide) a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
+    const int64_t w = KERNEL(sum_lanes);
+    KERNEL(sum) a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
     int64_t i = 0;
     for (; i + 4 * w <= n; i += 4 * w) {
-        a += WIDE(x + i) * WIDE(y + i);
-        b += WIDE(x + i + w) * WIDE(y + i + w);
-        c += WIDE(x + i + 2 * w) * WIDE(y + i + 2 * w);
-        d += WIDE(x + i + 3 * w) * WIDE(y + i + 3 * w);
+        KERNEL(add_to_lanes)(&a, x + i, y + i);
+        KERNEL(add_to_lanes)(&b, x + i + w, y + i + w);
+        KERNEL(add_to_lanes)(&c, x + i + 2 * w, y + i + 2 * w);
+        KERNEL(add_to_lanes)(&d, x + i + 3 * w, y + i + 3 * w);
     }
     for (; i + w <= n; i += w) {
-        a += WIDE(x + i) * WIDE(y + i);
+        KERNEL(add_to_lanes)(&a, x + i, y + i);
     }
-    a = (a + b) + (c + d);
-    elem sum = 0;
-    for (int l = 0; l < KERNEL(wide_lanes); ++l) {
-        sum += a[l];
-    }
+    KERNEL(join_lanes)(&a, &b);
+    KERNEL(join_lanes)(&c, &d);
+    KERNEL(join_lanes)(&a, &c);
+    elem sum = KERNEL(total_of_lanes)(&a);
     for (; i < n; ++i) {
         sum += x[i] * y[i];
     }
@@ -39,9 +90,9 @@ static inline elem KERNEL(dot)(int64_t n, const elem *x, const elem *y)
 }
 
 /* y += s x. */
-static inline void KERNEL(axpy)(int64_t n, elem s, const elem *x, elem *y)
+NOINLINE void KERNEL(axpy)(int64_t n, elem s, const elem *x, elem *y)
 {
-    const int64_t w = KERNEL(wide_lanes);
+    const int64_t w = KERNEL(register_lanes);
     int64_t i = 0;
     for (; i + w <= n; i += w) {
         TO_WIDE(y + i) = WIDE(y + i) + s * WIDE(x + i);
@@ -54,20 +105,20 @@ static inline void KERNEL(axpy)(int64_t n, elem s, const elem *x, elem *y)
 /* y += s a, and returns the sum over a x. */
 static inline elem KERNEL(dot_axpy)(int64_t n, const elem *a, const elem *x, elem s, elem *y)
 {
-    const int64_t w = KERNEL(wide_lanes);
-    KERNEL(wide) p = { 0 }, q = { 0 };
+    const int64_t w = KERNEL(sum_lanes);
+    KERNEL(sum) p = { 0 }, q = { 0 };
     int64_t i = 0;
     for (; i + 2 * w <= n; i += 2 * w) {
-        p += WIDE(a + i) * WIDE(x + i);
-        q += WIDE(a + i + w) * WIDE(x + i + w);
-        TO_WIDE(y + i) = WIDE(y + i) + s * WIDE(a + i);
-        TO_WIDE(y + i + w) = WIDE(y + i + w) + s * WIDE(a + i + w);
+        KERNEL(add_to_lanes)(&p, a + i, x + i);
+        KERNEL(add_to_lanes)(&q, a + i + w, x + i + w);
+        ADZI_UNROLLED_FOR(int r = 0; r < 2 * KERNEL(registers); ++r)
+        {
+            const int64_t j = i + r * KERNEL(register_lanes);
+            TO_WIDE(y + j) = WIDE(y + j) + s * WIDE(a + j);
+        }
     }
-    p += q;
-    elem sum = 0;
-    for (int l = 0; l < KERNEL(wide_lanes); ++l) {
-        sum += p[l];
-    }
+    KERNEL(join_lanes)(&p, &q);
+    elem sum = KERNEL(total_of_lanes)(&p);
     for (; i < n; ++i) {
         sum += a[i] * x[i];
         y[i] += s * a[i];
@@ -76,9 +127,9 @@ static inline elem KERNEL(dot_axpy)(int64_t n, const elem *a, const elem *x, ele
 }
 
 /* y += s[0] x_0 + s[1] x_1 + s[2] x_2 + s[3] x_3 for rows x that are ld elements apart. */
-static inline void KERNEL(axpy4)(int64_t n, const elem *s, const elem *x, int64_t ld, elem *y)
+NOINLINE void KERNEL(axpy4)(int64_t n, const elem *s, const elem *x, int64_t ld, elem *y)
 {
-    const int64_t w = KERNEL(wide_lanes);
+    const int64_t w = KERNEL(register_lanes);
     const elem *x1 = x + ld, *x2 = x1 + ld, *x3 = x2 + ld;
     int64_t i = 0;
     for (; i + w <= n; i += w) {
@@ -112,12 +163,12 @@ static inline void KERNEL(gemv)(
 }
 
 /* x' = c x + s y, y' = c y - s x. */
-static inline void KERNEL(rotate_rows)(int64_t n, elem *x, elem *y, elem c, elem s)
+NOINLINE void KERNEL(rotate_rows)(int64_t n, elem *x, elem *y, elem c, elem s)
 {
-    const int64_t w = KERNEL(wide_lanes);
+    const int64_t w = KERNEL(register_lanes);
     int64_t i = 0;
     for (; i + w <= n; i += w) {
-        const KERNEL(wide) p = WIDE(x + i), q = WIDE(y + i);
+        const KERNEL(in_register) p = WIDE(x + i), q = WIDE(y + i);
         TO_WIDE(x + i) = c * p + s * q;
         TO_WIDE(y + i) = c * q - s * p;
     }
