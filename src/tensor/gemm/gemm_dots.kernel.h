@@ -212,17 +212,16 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
  * fewer, its row j is computed in place of the missing ones. Row c of B begins at element
  * at + apart[c]. */
 typedef struct KERNEL(dots_block) {
-    int64_t i, j;
+    int64_t i;
     int64_t at, apart[4];
-    int columns; /* 1 .. 4 */
 } KERNEL(dots_block);
 
 INLINE KERNEL(dots_block) KERNEL(dots_block_at)(const product *g, int64_t i, int64_t j)
 {
     const int columns = g->n - j < 4 ? (int)(g->n - j) : 4;
     const int64_t ld = g->ldb;
-    return (KERNEL(dots_block)){ i, j, j * ld,
-        { 0, columns > 1 ? ld : 0, columns > 2 ? 2 * ld : 0, columns > 3 ? 3 * ld : 0 }, columns };
+    return (KERNEL(dots_block)){ i, j * ld,
+        { 0, columns > 1 ? ld : 0, columns > 2 ? 2 * ld : 0, columns > 3 ? 3 * ld : 0 } };
 }
 
 /* s[r][c] += row r of x times row c of B, for one vector of elements from p on. B is stored as in
@@ -261,14 +260,15 @@ INLINE void KERNEL(prefetch_dots)(
     }
 }
 
-/* Writes the dot products of a block to C: sums[r][c] is that of row r of x and row c of B. */
+/* Writes a block of dot products to C: sums[r][c] is that of row i + r of x and row j + c of B. */
 NOINLINE void KERNEL(put_block)(
-    const product *g, const KERNEL(dots_block) * of, const int rows, elem (*sums)[4])
+    const product *g, int64_t i, int64_t j, const int rows, elem (*sums)[4])
 {
-    const elem *bias = g->bias != NULL ? g->bias + of->j : NULL;
-    elem *c = g->c + of->i * g->ldc + of->j;
+    const int columns = g->n - j < 4 ? (int)(g->n - j) : 4;
+    const elem *bias = g->bias != NULL ? g->bias + j : NULL;
+    elem *c = g->c + i * g->ldc + j;
     for (int r = 0; r < rows; ++r, c += g->ldc) {
-        KERNEL(put_dots)(g, c, 1, bias, 1, sums[r], of->columns);
+        KERNEL(put_dots)(g, c, 1, bias, 1, sums[r], columns);
     }
 }
 
@@ -312,7 +312,7 @@ INLINE void KERNEL(block_of_dots)(
     {
         VSUM4(kept[r][0], kept[r][1], kept[r][2], kept[r][3], sums[r]);
     }
-    KERNEL(put_block)(g, &of, rows, sums);
+    KERNEL(put_block)(g, i, j, rows, sums);
 }
 
 /* One function per number of rows and way to store B, so that the compiler allocates registers for
