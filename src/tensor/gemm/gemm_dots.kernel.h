@@ -260,15 +260,23 @@ INLINE void KERNEL(prefetch_dots)(
     }
 }
 
-/* Writes a block of dot products to C: sums[r][c] is that of row i + r of x and row j + c of B. */
+/* Writes a block of dot products to C: sums[r][c] is that of row i + r of x and row j + c of B. The
+ * numbers of the product are copied, because a store to C cannot change a local variable. */
 NOINLINE void KERNEL(put_block)(
     const product *g, int64_t i, int64_t j, const int rows, elem (*sums)[4])
 {
-    const int columns = g->n - j < 4 ? (int)(g->n - j) : 4;
+    const product of = { .alpha = g->alpha, .beta = g->beta, .floor = g->floor };
+    const int64_t ldc = g->ldc;
     const elem *bias = g->bias != NULL ? g->bias + j : NULL;
-    elem *c = g->c + i * g->ldc + j;
-    for (int r = 0; r < rows; ++r, c += g->ldc) {
-        KERNEL(put_dots)(g, c, 1, bias, 1, sums[r], columns);
+    elem *c = g->c + i * ldc + j;
+    if (g->n - j >= 4) {
+        for (int r = 0; r < rows; ++r, c += ldc) {
+            KERNEL(put_dots)(&of, c, 1, bias, 1, sums[r], 4);
+        }
+        return;
+    }
+    for (int r = 0; r < rows; ++r, c += ldc) {
+        KERNEL(put_dots)(&of, c, 1, bias, 1, sums[r], (int)(g->n - j));
     }
 }
 
