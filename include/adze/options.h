@@ -131,7 +131,8 @@ typedef struct adz_options_table {
  * @param op       the function that has the options, for messages
  * @param table    describes the options, and arguments behind them
  * @param all      the first table->size bytes are written; arguments behind them are checked
- * @param options  the caller's struct, which begins with its own size; NULL: the defaults
+ * @param options  the caller's struct, which begins with its own size; NULL: the defaults, which
+ *                 are not checked
  * @return         false with an error recorded: ADZ_ERR_ARGUMENT for a struct that was not filled,
  *                 or the error of adz_fields_check
  */
@@ -146,7 +147,7 @@ ADZ_API bool adz_options_take(
  * @param options  the caller's struct, filled
  * @param size     its size as the caller knows it
  * @return         ADZ_OK, ADZ_ERR_NULL (no struct) or ADZ_ERR_ARGUMENT (it has no room for its
- *                 size)
+ *                 size, or a default is outside its own bounds)
  */
 ADZ_API adz_status adz_options_defaults(
     const char *op, const adz_options_table *table, void *options, size_t size);

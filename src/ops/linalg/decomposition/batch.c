@@ -21,7 +21,8 @@ bool adzi_want_matrix(adzi_call *call, int i, const char *name)
     return true;
 }
 
-bool adzi_want_square(adzi_call *call, int i, const char *name)
+/* Like adzi_want_matrix, for square matrices. */
+static bool want_square(adzi_call *call, int i, const char *name)
 {
     if (!adzi_want_matrix(call, i, name)) {
         return false;
@@ -85,14 +86,13 @@ bool adzi_check_matrix(adzi_call *call, void *block)
 bool adzi_check_square(adzi_call *call, void *block)
 {
     (void)block;
-    return adzi_want_square(call, 0, "a");
+    return want_square(call, 0, "a");
 }
 
 bool adzi_check_system(adzi_call *call, void *block)
 {
     (void)block;
-    return adzi_want_square(call, 0, "a") && adzi_want_matrix(call, 1, "b") &&
-           adzi_promote(call, 0, 1);
+    return want_square(call, 0, "a") && adzi_want_matrix(call, 1, "b") && adzi_promote(call, 0, 1);
 }
 
 void adzi_batch_shape(adz_result *y, const adz_tensor *a, adz_shape item)

@@ -10,9 +10,6 @@
  */
 bool adzi_want_matrix(adzi_call *call, int i, const char *name);
 
-/** Like adzi_want_matrix, for square matrices. */
-bool adzi_want_square(adzi_call *call, int i, const char *name);
-
 /** Checks of calls (adzi_steps) of one input a: it holds matrices, or square ones. */
 bool adzi_check_matrix(adzi_call *call, void *block);
 bool adzi_check_square(adzi_call *call, void *block);
