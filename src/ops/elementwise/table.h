@@ -130,10 +130,10 @@ FUNCTION2(hypot, VMATH(hypot)(a, b),
     adz_mul(dy, adz_div(a, adz_hypot(a, b))),
     adz_mul(dy, adz_div(b, adz_hypot(a, b))),
     C99_ELEMENT("@hypot($a, $b)"),
-    /* m sqrt(1 + (n / m)^2) for the larger side m and the smaller side n. Where m is 0 or infinite,
-     * it is the length itself. */
+    /* m sqrt(1 + (n / m)^2) of the larger side m and the smaller side n; 0 and infinity have rules. */
     ONNX_NODE("a = Abs($a); b = Abs($b); m = Max(a, b); ratio = Div(Min(a, b), m);"
-              " y = Mul(m, Sqrt(Add(Mul(ratio, ratio), 1))); Where(Or(Equal(m, 0), Equal(m, inf)), m, y)"))
+              " y = Mul(m, Sqrt(Add(Mul(ratio, ratio), 1))); all = Or(Equal(a, inf), Equal(b, inf));"
+              " Where(all, inf, Where(Equal(m, 0), m, y))"))
 /* Infinity minus infinity is NaN. */
 TEST(isfinite, x - x == 0, ((void)x, 1), C99_ELEMENT("$a - $a == 0"), .c.whole = "1",
     ONNX_NODE("Not(Or(IsNaN($a), IsInf($a)))", .whole = "Equal($a, $a)"))
@@ -295,7 +295,7 @@ EXPORT(sigmoid, C99_ELEMENT("@sigmoid($a)"), ONNX_NODE("Sigmoid"))
 /* 0 for NaN, as in PyTorch. */
 STEPS(sign, (elem)((x > 0) - (x < 0)), x > 0 ? 1 : x == 0 ? 0 : -1, NULL,
     C99_ELEMENT("($a > 0) - ($a < 0)"), .c.integers = "($a > 0) - ($a < 0)", .c.whole = "$a != 0",
-    .c.doubles = true, ONNX_NODE("Sign", .bools = "Identity"))
+    .c.doubles = true, ONNX_NODE("Where(IsNaN($a), 0, Sign($a))", .whole = "Sign", .bools = "Identity"))
 /* x sigmoid(x), which falls and rises again, so that y does not determine x. */
 KERNEL1(silu, VMATH(silu)(x))
 GRADIENT_KERNEL(silu, x, a * VMATH(silu_derivative)(b))
