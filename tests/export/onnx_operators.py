@@ -24,7 +24,7 @@ DIFFERENCES = [
       "linear", "linear_recurrence", "linear_relu", "log_softmax", "logsumexp", "matmul", "mean", "mse_loss",
       "nll_loss", "norm", "normalize", "poisson_nll_loss", "prod", "rms_norm", "scaled_dot_product_attention",
       "scatter_add", "smooth_l1_loss", "std", "sum", "cumsum", "triplet_margin_loss", "var"), ANY - {"small"}, SUMS),
-    (("addcmul", "addmm", "bmm", "cdist", "einsum", "matmul", "prod", "sum", "cumsum", "copy"), {"bigint"}, WHOLE),
+    (("addcmul", "addmm", "bmm", "cdist", "einsum", "matmul", "prod", "sum", "trace", "cumsum", "copy"), {"bigint"}, WHOLE),
     (("copy", "to"), {"nan", "inf", "large"}, CONVERTED),
 ]
 # Nodes of f64 that a file may have although onnxruntime does not run them.
