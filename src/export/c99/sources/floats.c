@@ -159,7 +159,9 @@ static float net_exp_of_product(float y, float x)
     const volatile float s = whole + (near + (float)n * 1.42860682e-6f);
     const volatile float s4097 = s * 4097, s1 = s4097 - (s4097 - s);
     const volatile float y4097 = y * 4097, y1 = y4097 - (y4097 - y);
-    const float s2 = ((whole - s1) + near) + ((float)n * 1.42860682e-6f + low);
+    net_kept float left = whole - s1;
+    net_kept float both = left + near;
+    const float s2 = both + ((float)n * 1.42860682e-6f + low);
     const float first = net_exp(y1 * s1);
     return first == 0 || first - first != 0 ? first : first * net_exp((y - y1) * s1 + y * s2);
 }
