@@ -26,6 +26,15 @@ static const adzi_c99_special powers[] = {
     { 4, "$a * $a * $a * $a" },
 };
 
+/* The kernel's choices, by which infinite and missing ends give what they give in the library. The
+ * weight is an input or an attribute. */
+#define LERP(weight)                                                        \
+    "w = " weight "; near = Less(Abs(w), 0.5); from = Where(near, $a, $b);" \
+    " factor = Where(near, w, Sub(w, 1)); step = Sub($b, $a);"              \
+    " far = Add(Mul(Sub(1, w), $a), Mul(w, $b));"                           \
+    " Where(Equal(Sub(step, step), 0), Add(from, Mul(factor, step)),"       \
+    " Where(And(And(Equal($a, $a), Equal($b, $b)), Or(Equal(factor, 0), Equal($a, $b))), from, far))"
+
 #define EXPORT(fn, ...) { .op = #fn, __VA_ARGS__ },
 
 const adzi_row adzi_rows_elementwise[] = {

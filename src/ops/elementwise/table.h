@@ -151,9 +151,9 @@ ACTIVATION1(leaky_relu, negative_slope, .backward = adzi_derived_slope, .fused =
 EXPORT(leaky_relu, .attributes = { "negative_slope" }, .otherwise = 0.01,
     C99_ELEMENT("$a > 0 ? $a : $0 * $a"), ONNX_NODE("LeakyRelu($a, alpha=negative_slope)",
         .doubles = "Where(Greater($a, 0), $a, Mul(negative_slope, $a))"))
-OWN_FILE(lerp, C99_ELEMENT("@lerp($a, $b, $c)"))
+OWN_FILE(lerp, C99_ELEMENT("@lerp($a, $b, $c)"), ONNX_NODE(LERP("$c")))
 /* lerp.c */
-EXPORT(lerp_number, .attributes = { "weight" }, C99_ELEMENT("@lerp($a, $b, $0)"))
+EXPORT(lerp_number, .attributes = { "weight" }, C99_ELEMENT("@lerp($a, $b, $0)"), ONNX_NODE(LERP("weight")))
 /* log |gamma(x)| */
 FUNCTION(lgamma, x, VMATH(lgamma)(x),
     adz_mul(dy, adz_digamma(x)),
