@@ -244,7 +244,8 @@ static adz_tensor *without_replacement(adz_tensor *p, int64_t n, adz_generator *
     return first != NULL ? positions : NULL;
 }
 
-/* Everything is computed in f64, because f32 running sums of many weights lose the small ones. */
+/* The call is written out, because it is a composition that takes its draw back where it fails.
+ * Everything is computed in f64, because f32 running sums of many weights lose the small ones. */
 adz_tensor *adz_multinomial(
     adz_tensor *weights, int64_t n, bool replacement, adz_generator *generator)
 {

@@ -205,8 +205,9 @@ static bool promote(const adzi_pair_loss *loss, adzi_call *call)
     return adzi_convert(call, 0, dtype) && adzi_convert(call, 1, dtype);
 }
 
-/* The whole forward of a loss. Checks everything that can fail, warns about broadcasting, and takes
- * one of the two forwards. */
+/* The whole forward of a loss. The call is written out, because the reduction decides whether the
+ * launch reads inputs by their strides or as copies. Checks everything that can fail, warns about
+ * broadcasting, and takes one of the two forwards. */
 adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_tensor *target,
     adz_reduction reduction, double number)
 {
