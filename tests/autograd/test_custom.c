@@ -121,33 +121,14 @@ static void a_wrong_sign_does_not(void **state)
     assert_float_equal(report.analytic, -12, 1e-6);
     assert_float_equal(report.numeric, 12, 1e-6);
     adz_error_clear();
-    adz_scope_close(scope);
-}
-
-/* The message names the option, and no gradient. */
-static void bad_options_are_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        double eps, atol, rtol;
-        const char *says;
-    } cases[] = { { 0, 1e-5, 1e-3, "eps is 0, but must be" },
-        { -1e-6, 1e-5, 1e-3, "eps is -1e-06, but must be" },
-        { 1e-6, NAN, 1e-3, "atol is nan, but must be" },
-        { 1e-6, 1e-5, -1, "rtol is -1, but must be" } };
-    adz_scope *scope = adz_scope_open();
-    adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 2, ADZ_F64), true);
-    int wrong = 1;
-    adz_gradcheck_function f = { call_cube, &wrong };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        adz_gradcheck_options o = ADZ_GRADCHECK_OPTIONS;
-        o.eps = cases[i].eps;
-        o.atol = cases[i].atol;
-        o.rtol = cases[i].rtol;
-        assert_int_equal(adz_gradcheck(&f, &x, 1, &o, NULL), ADZ_ERR_ARGUMENT);
-        assert_non_null(strstr(adz_error_message(), cases[i].says));
-        adz_error_clear();
-    }
+    adz_gradcheck_options o = ADZ_GRADCHECK_OPTIONS;
+    o.eps = 0;
+    assert_int_equal(adz_gradcheck(&f, &x, 1, &o, NULL), ADZ_ERR_ARGUMENT);
+    assert_non_null(strstr(adz_error_message(), "eps is 0, but must be"));
+    adz_error_clear();
+    o = (adz_gradcheck_options){ sizeof o, 1e-6, NAN, 1e-3, 0, 0 };
+    assert_int_equal(adz_gradcheck(&f, &x, 1, &o, NULL), ADZ_ERR_ARGUMENT);
+    adz_error_clear();
     adz_scope_close(scope);
 }
 
@@ -500,7 +481,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_custom_operator_passes_gradcheck),
         cmocka_unit_test(a_wrong_sign_does_not),
-        cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(one_gradient_for_two_inputs_is_not_summed_into),
         cmocka_unit_test(the_report_names_the_error_that_is_closest_to_failing),
         cmocka_unit_test(a_kernel_for_f32_alone_is_checked),
