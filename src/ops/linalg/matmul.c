@@ -49,6 +49,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static const adz_field fields[] = { ADZI_FIELD_NAMED(matmul_attr, ta, "transpose_a"),
     ADZI_FIELD_NAMED(matmul_attr, tb, "transpose_b") };
 
+const adzi_op adzi_op_matmul = { .name = "matmul", .backward = backward, ADZI_FIELDS(fields) };
+
 /* BLAS reads a matrix whose rows, or whose columns, are contiguous and at least one row or column
  * apart. A matrix of one row or column fits any stride, and gets the smallest leading dimension.
  * Row-major is tested first, so a matrix that fits both ways counts as not transposed. An expanded
@@ -203,59 +205,46 @@ static void multiply_batches(
     } while (next_item(of, inner, index, &args));
 }
 
-/* What a call gets. The node keeps the attributes alone. */
-typedef struct {
-    matmul_attr at;
-    batch of;
-    int64_t k;
-    adzi_matrix a, b;    /* the operands as the product reads them */
-    adz_tensor *ra, *rb; /* the tensors that have their elements */
-} product;
-
-/* Checks the inner sizes. The message shows a flag that is set as ^T. */
-static bool fits(product *p, const adz_tensor *a, const adz_tensor *b)
+/* Checks the inner sizes and broadcasts the leading ones by NumPy's rules. Fills the sizes of the
+ * batch and k. The message shows a flag that is set as ^T. */
+static bool shape_of_product(
+    const adz_tensor *a, bool ta, const adz_tensor *b, bool tb, batch *of, int64_t *k)
 {
-    const bool ta = p->at.ta, tb = p->at.tb;
     /* The dimension that is summed: the last one of op(a), the last but one of op(b). */
-    const int64_t inner_a = a->sizes[a->rank - (ta ? 2 : 1)];
-    const int64_t inner_b = b->sizes[b->rank - (tb ? 1 : 2)];
-    p->k = inner_a;
+    int64_t inner_a = a->sizes[a->rank - (ta ? 2 : 1)], inner_b = b->sizes[b->rank - (tb ? 1 : 2)];
     if (inner_a != inner_b) {
         adzi_error("matmul", ADZ_ERR_SHAPE, "inner sizes differ: a%s%s and b%s%s (%lld and %lld)",
             adzi_text_shape(a), ta ? "^T" : "", adzi_text_shape(b), tb ? "^T" : "",
             (long long)inner_a, (long long)inner_b);
+        return false;
     }
-    return inner_a == inner_b;
+    *k = inner_a;
+    /* Leading dimensions are aligned at their last one. */
+    int ra = a->rank - 2, rb = b->rank - 2;
+    of->rank = ra > rb ? ra : rb;
+    for (int i = 0; i < of->rank; ++i) {
+        int ia = i - (of->rank - ra), ib = i - (of->rank - rb);
+        int64_t na = ia < 0 ? 1 : a->sizes[ia], nb = ib < 0 ? 1 : b->sizes[ib];
+        if (na != nb && na != 1 && nb != 1) {
+            adzi_error("matmul", ADZ_ERR_SHAPE, "leading sizes do not broadcast: a%s and b%s",
+                adzi_text_shape(a), adzi_text_shape(b));
+            return false;
+        }
+        of->sizes[i] = na == 1 ? nb : na;
+    }
+    return true;
 }
 
-/* Leading dimensions broadcast by NumPy's rules, aligned at their last one. Rows of op(a) and
- * columns of op(b) are behind them. */
-static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+/* The sizes of op(a) op(b), and their number. */
+static int sizes_of_product(
+    const adz_tensor *a, bool ta, const adz_tensor *b, bool tb, const batch *of, int64_t *sizes)
 {
-    product *p = block;
-    const adz_tensor *a = in[0], *b = in[1];
-    const int ra = a->rank - 2, rb = b->rank - 2, rank = ra > rb ? ra : rb;
-    int64_t numel;
-    if (!fits(p, a, b)) {
-        return adzi_status(NULL);
+    for (int i = 0; i < of->rank; ++i) {
+        sizes[i] = of->sizes[i];
     }
-    p->of.rank = rank;
-    for (int i = 0; i < rank; ++i) {
-        const int ia = i - (rank - ra), ib = i - (rank - rb);
-        const int64_t na = ia < 0 ? 1 : a->sizes[ia], nb = ib < 0 ? 1 : b->sizes[ib];
-        if (na != nb && na != 1 && nb != 1) {
-            return adzi_error("matmul", ADZ_ERR_SHAPE,
-                "leading sizes do not broadcast: a%s and b%s", adzi_text_shape(a),
-                adzi_text_shape(b));
-        }
-        y->shape.sizes[i] = p->of.sizes[i] = na == 1 ? nb : na;
-    }
-    y->shape.sizes[rank] = a->sizes[a->rank - (p->at.ta ? 1 : 2)];
-    y->shape.sizes[rank + 1] = b->sizes[b->rank - (p->at.tb ? 2 : 1)];
-    y->shape.rank = rank + 2;
-    /* The dtype of an operand that is not in half precision. */
-    y->dtype = (adz_dtype)in[adzi_is_half((adz_dtype)a->dtype) ? 1 : 0]->dtype;
-    return adzi_check_sizes("matmul", y->shape.rank, y->shape.sizes, y->dtype, &numel);
+    sizes[of->rank] = a->sizes[a->rank - (ta ? 1 : 2)];
+    sizes[of->rank + 1] = b->sizes[b->rank - (tb ? 2 : 1)];
+    return of->rank + 2;
 }
 
 bool adzi_take_half(adzi_call *call, int i)
@@ -265,20 +254,13 @@ bool adzi_take_half(adzi_call *call, int i)
 
 /* Promotes the operands to one dtype, by conversions that the tape records. An operand in half
  * precision stays as it is if the other one is f32. */
-static bool check(adzi_call *call, void *block)
+static bool promote(adzi_call *call)
 {
     const int half = adzi_is_half((adz_dtype)call->in[0]->dtype) ? 0 : 1;
-    (void)block;
     if (call->in[1 - half]->dtype == ADZ_F32 && adzi_is_half((adz_dtype)call->in[half]->dtype)) {
         return adzi_take_half(call, half);
     }
-    if (!adzi_promote(call, 0, 1)) {
-        return false;
-    }
-    if (call->in[0]->dtype == ADZ_BOOL) {
-        adzi_error("matmul", ADZ_ERR_DTYPE, "bool has no matrix product; convert with adz_to");
-    }
-    return call->in[0]->dtype != ADZ_BOOL;
+    return adzi_promote(call, 0, 1);
 }
 
 /* An operand as the product reads it. It is transposed if its flag or its storage says so, but not
@@ -290,57 +272,59 @@ static adz_tensor *operand_of(adz_tensor *t, bool transposed, adzi_matrix *m)
     return read;
 }
 
-/* Copies, if any, are made before the recording, because they can fail. */
-static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
-{
-    product *p = block;
-    (void)call, (void)y;
-    p->ra = operand_of(in[0], p->at.ta, &p->a);
-    p->rb = p->ra != NULL ? operand_of(in[1], p->at.tb, &p->b) : NULL;
-    return p->rb != NULL;
-}
-
-/* The gradient of one operand reads the other one. The operand itself is saved and not its
- * contiguous copy, so that a second derivative reaches it. */
-static void save(adzi_call *call, adz_tensor *const *y, const void *block)
-{
-    (void)block;
-    for (int i = 0; i < 2; ++i) {
-        if (adzi_wants(call, i)) {
-            const int64_t size = y[0]->sizes[y[0]->rank - 2 + i];
-            adzi_node_save_factor(call->node, 1 - i, call->in[1 - i], size);
-        }
-    }
-}
-
-static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
-{
-    const product *p = block;
-    if (in[0]->is_zero || in[1]->is_zero) {
-        adzi_fill_zeros(y[0]);
-        return;
-    }
-    batch of = p->of;
-    batch_strides(p->ra, &of, of.a);
-    batch_strides(p->rb, &of, of.b);
-    multiply_batches(y[0], &p->a, &p->b, &of, p->k);
-}
-
-const adzi_op adzi_op_matmul = { .name = "matmul",
-    .backward = backward,
-    ADZI_ATTRIBUTES(matmul_attr, fields),
-    .shape_rule = shape_rule,
-    .strided_inputs = 1u << 0 | 1u << 1 };
-
-/* Computes y = op(a) op(b) for ranks of 2 and more. Ranks of 1 are handled by adz_matmul. */
+/* Computes y = op(a) op(b) for ranks of 2 and more. Ranks of 1 are handled by adz_matmul. The
+ * result gets its shape from both operands: leading dimensions, rows of op(a), columns of op(b).
+ * The call is written out: the form would take a kilobyte of the stack more, and its depth tells
+ * which calls were left by a jump (Note [Calls that are left by a jump]). */
 adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
 {
-    static const adzi_steps steps = {
-        .check = check, .prepare = prepare, .save = save, .launch = launch
-    };
-    product p;
-    p.at = (matmul_attr){ ta, tb };
-    return ADZI_RUN_STEPS(&adzi_op_matmul, steps, &p, a, b);
+    adzi_call call;
+    if (!ADZI_ENTER(&call, matmul, a, b) || !promote(&call)) {
+        return NULL;
+    }
+    if (call.in[0]->dtype == ADZ_BOOL) {
+        return adzi_fail(
+            "matmul", ADZ_ERR_DTYPE, "bool has no matrix product; convert with adz_to");
+    }
+    batch of;
+    int64_t k, sizes[ADZ_MAX_RANK], numel;
+    if (!shape_of_product(call.in[0], ta, call.in[1], tb, &of, &k)) {
+        return NULL;
+    }
+    const int rank = sizes_of_product(call.in[0], ta, call.in[1], tb, &of, sizes);
+    /* The dtype of an operand that is not in half precision. */
+    const int whole = adzi_is_half((adz_dtype)call.in[0]->dtype) ? 1 : 0;
+    adz_dtype dtype = (adz_dtype)call.in[whole]->dtype;
+    adzi_matrix ma, mb;
+    if (adzi_check_sizes("matmul", rank, sizes, dtype, &numel) != ADZ_OK) {
+        return NULL;
+    }
+    /* Copies, if any, are made before the recording, because they can fail. */
+    adz_tensor *ra = operand_of(call.in[0], ta, &ma);
+    adz_tensor *rb = ra != NULL ? operand_of(call.in[1], tb, &mb) : NULL;
+    if (rb == NULL) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, dtype, rank, sizes);
+    matmul_attr attr = { ta, tb };
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    /* The gradient of one operand reads the other one. The operand itself is saved and not its
+     * contiguous copy, so that a second derivative reaches it. */
+    for (int i = 0; i < 2; ++i) {
+        if (adzi_wants(&call, i)) {
+            adzi_node_save_factor(call.node, 1 - i, call.in[1 - i], y->sizes[rank - 2 + i]);
+        }
+    }
+    if (call.in[0]->is_zero || call.in[1]->is_zero) {
+        adzi_fill_zeros(y);
+        return adzi_leave(&call, y);
+    }
+    batch_strides(ra, &of, of.a);
+    batch_strides(rb, &of, of.b);
+    multiply_batches(y, &ma, &mb, &of, k);
+    return adzi_leave(&call, y);
 }
 
 /* ---- PyTorch's rules on ranks ------------------------------------------------------------------
