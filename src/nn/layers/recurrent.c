@@ -111,9 +111,12 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
             .training = self->training,
             .dropout = o->dropout,
             .generator = o->generator,
-            .lengths = adz_values_argument(in, (size_t)states + 1, "lengths"),
             .nonlinearity = o->nonlinearity } };
-    if (!adzi_recurrent_arguments(self, in, &net) || !check_call(self, net.x, net.o.lengths)) {
+    if (!adzi_recurrent_arguments(self, in, &net)) {
+        return adz_error_code();
+    }
+    net.o.lengths = adz_values_argument(in, (size_t)states + 1, "lengths");
+    if (!check_call(self, net.x, net.o.lengths)) {
         return adz_error_code();
     }
     adz_status status = adz_values_add(out, "", adzi_recurrent_compute(self, &net));
