@@ -36,7 +36,9 @@ INLINE void KERNEL(row_forward)(const adzi_recurrent_step_args *a, int64_t row, 
         KERNEL(give)((elem *)a->c + at, v.c, lanes);
     }
     KERNEL(give)((elem *)a->h + at, v.h, lanes);
-    VSTORE(h, VLOAD(v.h));
+    for (int j = 0; j < VW; ++j) {
+        h[j] = v.h[j];
+    }
 }
 
 /* Prefetches what the cells of batch rows r0 .. end - 1 will read after their product. So memory is
@@ -176,7 +178,10 @@ INLINE void KERNEL(present_back)(const adzi_recurrent_step_args *a, int64_t row,
         KERNEL(give)((elem *)a->dgates + first + gate * n, v->d[gate], lanes);
     }
     for (int gate = 0; gate < GATES; ++gate) {
-        VSTORE(d[gate][r], VLOAD(v->d[gate < GATES - 1 ? gate : SAVED - 1]));
+        const elem *of_h = v->d[gate < GATES - 1 ? gate : SAVED - 1];
+        for (int j = 0; j < VW; ++j) {
+            d[gate][r][j] = of_h[j];
+        }
     }
     if (STATES == 2) {
         KERNEL(give)((elem *)a->dc + at, v->dc, lanes);
