@@ -103,20 +103,26 @@ typedef struct KERNEL(sums) {
     int64_t rows, columns; /* of C */
 } KERNEL(sums);
 
-/* Writes sums to C by the general epilogue: alpha, beta, bias and ReLU. The product is copied,
- * because a store to C cannot change a local variable: so its fields stay in registers. */
+/* Writes sums to C by the epilogue of the product, alpha, beta, bias and ReLU. The numbers are
+ * copied, because a store to C cannot change a local variable: so they stay in registers. */
 NOINLINE void KERNEL(finish_sums)(const product *to, const KERNEL(sums) * s)
 {
     const product g = *to;
+    const KERNEL(sums) of = *s;
     const VEC floor = VSPLAT(g.floor);
-    const elem *sums = s->at;
-    elem *c = g.c + s->i * g.ldc + s->j;
-    for (int64_t rows = s->rows; rows > 0; --rows, sums += s->ld, c += g.ldc) {
-        for (int64_t v = 0; v < s->columns; v += VW) {
-            const bool whole = s->columns - v >= VW;
-            const int lanes = whole ? VW : (int)(s->columns - v);
-            const elem *bias = g.bias != NULL ? g.bias + s->j + v : NULL;
-            VEC sum = KERNEL(finished)(&g, c + v, bias, VLOAD(sums + v), whole, lanes);
+    const bool biased = KERNEL(finish_of)(&g) == BIASED; /* also with a ReLU */
+    const elem *sums = of.at, *bias = g.bias != NULL ? g.bias + of.j : NULL;
+    elem *c = g.c + of.i * g.ldc + of.j;
+    for (int64_t rows = of.rows; rows > 0; --rows, sums += of.ld, c += g.ldc) {
+        int64_t v = 0;
+        for (; biased && v + VW <= of.columns; v += VW) {
+            VSTORE(c + v, VMAX(floor, VLOAD(sums + v) + VLOAD(bias + v)));
+        }
+        for (; v < of.columns; v += VW) {
+            const bool whole = of.columns - v >= VW;
+            const int lanes = whole ? VW : (int)(of.columns - v);
+            const elem *part = bias != NULL ? bias + v : NULL;
+            VEC sum = KERNEL(finished)(&g, c + v, part, VLOAD(sums + v), whole, lanes);
             KERNEL(store)(c + v, VMAX(floor, sum), whole, lanes);
         }
     }
