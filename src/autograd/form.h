@@ -50,6 +50,10 @@
  * have. */
 enum { ADZI_FORM_RESULTS = 8, ADZI_FORM_INPUTS = ADZI_CALL_INPUTS };
 
+/** The results without extra values that a call of the library's own may have. They are few because
+ * a call may take less than two kilobytes of stack (adzi_settle in base/frame.c). */
+enum { ADZI_PLAIN_RESULTS = 3 };
+
 /**
  * Launches the kernels of a call. `in` are contiguous, except those in the operator's
  * strided_inputs. Cannot fail. NULL for views.
@@ -241,7 +245,7 @@ ADZI_INLINED bool adzi_form_read(
 ADZI_INLINED bool adzi_plain_results(adzi_call *call, const adzi_plain *p, adz_tensor **y)
 {
     const adzi_op *op = p->op;
-    adz_result results[ADZI_FORM_RESULTS];
+    adz_result results[ADZI_PLAIN_RESULTS];
     if (adzi_form_is_like_input(op) && op->n_results <= 1) {
         y[0] = adzi_new_like(call, call->in[0]);
         return y[0] != NULL;

@@ -94,7 +94,7 @@ static void bad_values_are_refused(void **state)
     two.groups = 2;
     expect_no_module(adz_fold_new(ADZ_SHAPE(2), ADZ_SHAPE(2), &two), "groups 2 must be 1");
     expect_no_module(adz_upsample_new(ADZ_SHAPE_SCALAR, NULL), "give either a size");
-    expect_no_module(adz_upsample_new(ADZ_SHAPE(0), NULL), "size is 0");
+    expect_no_module(adz_upsample_new(ADZ_SHAPE(0), NULL), "size is [0]");
     adz_interpolate_options o = ADZ_INTERPOLATE_OPTIONS;
     o.mode = (adz_interpolate_mode)5;
     expect_no_module(adz_upsample_new(ADZ_SHAPE(2), &o), "mode is 5");

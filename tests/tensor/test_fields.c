@@ -199,6 +199,12 @@ static void test_ends(void **state)
             expect_error(ADZ_ERR_ARGUMENT, cases[i].message);
         }
     }
+}
+
+/* Bounds of whole numbers, of which a double does not hold all. */
+static void test_whole_ends(void **state)
+{
+    (void)state;
     const adz_field size = { .name = "n", .kind = ADZ_FIELD_I64, ADZ_SIZE_FROM(0) };
     const int64_t largest = INT64_MAX / 16, beyond = INT64_MAX / 16 + 1;
     assert_true(adz_fields_check("op", &size, 1, &largest));
@@ -265,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_whole_ends),
         cmocka_unit_test(test_printed),
         cmocka_unit_test(test_nulls),
     };
