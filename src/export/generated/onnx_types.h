@@ -18,9 +18,10 @@ typedef struct adzi_onnx_types {
 
 typedef struct adzi_onnx_signature {
     const char *type;
-    int since;              /* the first opset in which the operator is like this */
-    const char *attributes; /* "axis:i pads:is": f, i, s for a float, integer, text; is, ss, fs for lists */
-    int least, most;        /* inputs */
+    int since; /* the first opset in which the operator is like this */
+    /* "axis:i pads:is": f, i, s for a float, integer, text; is, ss, fs for lists */
+    const char *attributes;
+    int least, most; /* inputs */
     bool variadic;   /* the last input stands for all that follow */
     adzi_onnx_types in[ADZI_ONNX_TYPED_INPUTS], out[ADZI_ONNX_TYPED_OUTPUTS];
 } adzi_onnx_signature;

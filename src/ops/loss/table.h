@@ -13,7 +13,9 @@
  *
  * All others are several columns, one below the other:
  *
- * NUMBER(name, "number", bounds): a number as an argument, p[0] in kernels, `number` in expressions.
+ * NUMBER(name, "number", bounds): a number as an argument. It is p[0] in kernels and `number` in
+ * expressions.
+ *
  * KERNELS(name, value, dx, dt) and EXPRESSION(name, expression): as above.
  * GRADIENTS(name, gradient_x, gradient_t): dx and dt as recorded operators, from g = dy times the
  * factor of the reduction, x, t and number.

@@ -33,7 +33,7 @@
  *     tiles: all others                      f32, f64  all    gemm_blocked   add_tile
  *
  *     kernel         file                     headers that it includes
- *     -------------  -----------------------  ------------------------------------------------------
+ *     -------------  -----------------------  -----------------------------------
  *     gemm_small     gemm.kernel.c            gemm_tile.kernel.h: the tile in registers, add_tile
  *                                             gemm_dots.kernel.h: row_sums
  *     gemm_few_rows  gemm.kernel.c            gemm_dots.kernel.h: block_of_dots

@@ -285,7 +285,8 @@ FACT(bad_options_are_refused)
         "stride is [1, 0], but each size must be 1 or more");
     o = (adz_conv_options)ADZ_CONV_OPTIONS;
     o.padding = ADZ_SHAPE(1, 2, 3);
-    ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "padding has 3 numbers, but needs 1 for both dimensions or 2");
+    ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT,
+        "padding has 3 numbers, but needs 1 for both dimensions or 2");
     o.padding = ADZ_SHAPE(1);
     o.padding_rule = ADZ_PADDING_VALID;
     ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "give one of the two");

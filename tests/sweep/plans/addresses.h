@@ -1,4 +1,5 @@
-/* Whether the tables of addresses (src/base/threads/addresses.h) name every address that a launch has.
+/* Whether the tables of addresses (src/base/threads/addresses.h) name every address that a launch
+ * has.
  *
  * While a plan captures, each launch is looked at: a word that no table names must not lie in
  * memory of the library. A number may do so by chance, but its bits would have to be those of an
