@@ -6,7 +6,8 @@ usage: c_texts.py OUTPUT SOURCE...
 OUTPUT becomes the array `texts` in C with a row for each function and each array of the sources, in their order: its name and its
 text, with the comment before it. The sources are C99 that is compiled and tested as it is. In them the names begin with
 net_; in a text @name stands for net_name, because files in C have prefixes of their own. What stands between two
-functions, such as an enum, belongs to the one behind it. The head of a source, up to its includes, is left out.
+functions, such as an enum, belongs to the one behind it. The head of a source is left out: what stands
+up to its includes or, if it has none, up to its first empty line.
 """
 
 import re
@@ -15,17 +16,19 @@ import sys
 PREFIX = "net_"
 NAME = re.compile(rf"^(?![ /*#{{}}]).*?\b{PREFIX}(\w+)[(\[]", re.M)
 MACRO = re.compile(rf"^#define {PREFIX}(\w+)", re.M)
+QUOTED = re.compile(r"""'(?:\\.|[^'\\])'|"(?:\\.|[^"\\\n])*["]""")
 
 
 def texts(source):
     """The name and the text of each function, each array, and each macro between #if and #endif."""
     lines = source.splitlines()
-    first = max((i + 1 for i, line in enumerate(lines) if line.startswith("#include")), default=0)
+    first = max((i + 1 for i, line in enumerate(lines) if line.startswith("#include")), default=lines.index("") + 1)
     part = []
     for line in lines[first:]:
         part.append(line)
         names = (MACRO if line == "#endif" else NAME).findall("\n".join(part))
-        whole = sum(line.count("{") for line in part) == sum(line.count("}") for line in part)
+        code = QUOTED.sub("", "\n".join(part))  # a brace in quotes opens and closes nothing
+        whole = code.count("{") == code.count("}")
         if names and whole and line.endswith(("}", "};", "#endif")):
             yield names[-1], "\n".join(part).strip("\n") + "\n"
             part = []

@@ -298,7 +298,10 @@ static adz_dtype read_dtype(reading *r)
             return dtypes[i].dtype;
         }
     }
-    return adzi_onnx_result(r->g, 0)->dtype; /* of "y" */
+    if (strcmp(name, "y") != 0) {
+        adzi_onnx_refuse(r->g, "has a row whose text for ONNX cannot be read");
+    }
+    return adzi_onnx_result(r->g, 0)->dtype;
 }
 
 /* Reads conversions of `name`. The last one has the result `target`, unless that is NULL. */

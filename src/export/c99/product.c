@@ -1,4 +1,4 @@
-/* Matrix products: linear, matmul and their gradients. */
+/* Products of matrices, for the printers of operators. */
 #include <stdio.h>
 #include <string.h>
 

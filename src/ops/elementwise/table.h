@@ -1,7 +1,7 @@
 /* The elementwise functions. An entry is all that the library knows of a function besides its
  * public comment: the kernels, the operator, the list of operators, the rows of exports and the
  * table in docs/operators.md are made of it. The kernel files, table.c,
- * meson.build and export/rows/elementwise.c read this file. Each defines the columns that it needs.
+ * meson.build and elementwise.rows.c read this file. Each defines the columns that it needs.
  * columns.h says what the columns mean. Entries are sorted by name. */
 #include "ops/elementwise/columns.h"
 

@@ -1,7 +1,7 @@
 /* The losses that compare x with a target t element by element: l = f(x, t), then none, mean or
  * sum. An entry is all that the library knows of such a loss besides its public comment: the
  * kernels, the operator, the list of operators, the rows of exports and the table in
- * docs/operators.md are made of it. table.c, pair_loss.kernel.c, meson.build and export/rows/loss.c
+ * docs/operators.md are made of it. table.c, pair_loss.kernel.c, meson.build and loss.rows.c
  * read this file. Each defines the columns that it needs. Entries are sorted by name.
  *
  * LOSS(name, value, dx, dt, expression): the whole of a loss without arguments of its own. `value`

@@ -52,7 +52,7 @@ int64_t adzi_reduce_args_of(adzi_reduce_args *args, const adz_tensor *x, unsigne
     return results;
 }
 
-/* Decides into how many blocks the elements of each result are cut_into_blocks, see Note [Few
+/* Decides into how many blocks the elements of each result are cut, see Note [Few
  * results of many elements]. `state` is the size in bytes of the state of one block. The partial
  * states of all results together have to fit into ADZI_REDUCE_PARTIAL bytes. */
 static void cut_into_blocks(adzi_reduce_args *args, int64_t results, size_t state)
@@ -65,7 +65,7 @@ static void cut_into_blocks(adzi_reduce_args *args, int64_t results, size_t stat
     int64_t wanted = args->n / ADZI_REDUCE_GRAIN;
     int64_t block = args->n / (wanted < most ? wanted : most) + 1;
     /* A block is a whole number of chunks, so that chunks begin at the same elements with and
-     * without a cut_into_blocks. */
+     * without a cut. */
     args->block = (block + ADZI_REDUCE_CHUNK - 1) / ADZI_REDUCE_CHUNK * ADZI_REDUCE_CHUNK;
     args->blocks = (args->n + args->block - 1) / args->block;
 }

@@ -40,6 +40,8 @@ static float net_log2(float x)
     return (float)n + (1.44269504f * near + (1.44269504f * low + 1.92596303e-8f * near));
 }
 
+/* log10 x = n log10 2 + log10 m. The literals 0.30103f and 0.434294482f exceed log10 2 and log10 e
+ * by 1.43e-8 and 1.01e-8. */
 static float net_log10(float x)
 {
     int n;
@@ -48,7 +50,7 @@ static float net_log10(float x)
         return net_log(x);
     }
     const float near = net_log_near(x, &n, &low);
-    const float rest = 0.434294482f * low - 4.33501e-9f * (float)n;
+    const float rest = 0.434294482f * low - (1.01030501e-8f * near + 1.43209889e-8f * (float)n);
     return 0.30103f * (float)n + (0.434294482f * near + rest);
 }
 
