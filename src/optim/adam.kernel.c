@@ -29,8 +29,8 @@
 #define ROOT(x) sqrt(x)
 #endif
 
-/* The step of elements begin .. end - 1. The flags and the mode are constants in every call, so
- * that each call becomes a loop without branches. */
+/* The step of elements begin .. end - 1. Calls for many elements give constant flags and a constant
+ * mode, so that each of them becomes a loop without branches. */
 static inline __attribute__((always_inline)) void KERNEL(walk)(const adz_update_call *call,
     int64_t begin, int64_t end, bool decays, bool keeps_most, bool belief, int mode)
 {
@@ -69,10 +69,9 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adz_update_
     }
 }
 
-/* Element i of a step without the adaptive denominator. RAdam makes about five of them first, so
+/* Element i of a step without the adaptive denominator. RAdam makes about five such steps first, so
  * the flags are looked at for each element: a loop for each choice of flags would be most of the
- * code.
- */
+ * code. */
 static __attribute__((noinline)) void KERNEL(walk_first)(
     const adz_update_call *call, int64_t i, const bool belief)
 {

@@ -3,7 +3,7 @@
  * An optimizer is described by an adz_optimizer_type: settings, states, the update of one parameter
  * as an expression of operators, and kernels that compute it faster. optimizer_type.c reads types,
  * optimizer.c has the groups and their settings, step.c makes the steps, update.c computes the
- * update of one parameter, state.c writes and reads the state. search.c makes the steps of
+ * update of one parameter, state.c writes and reads the state. closure.c makes the steps of
  * optimizers that evaluate a closure. */
 #ifndef ADZI_OPTIM_OPTIMIZER_H
 #define ADZI_OPTIM_OPTIMIZER_H
@@ -109,11 +109,10 @@ struct adz_optimizer {
     uint64_t preparations; /* counts the calls of adzi_optimizer_prepare and _undo */
     bool prepared;         /* neither _update nor _undo has followed the last _prepare */
     adzi_power powers[ADZ_MOMENT_POWERS];
-    adzi_index parameters; /* the addresses of the parameters of all groups */
-    const struct adzi_search
-        *search;              /* NULL, or how a step evaluates a closure (search/search.h) */
-    void *memory, *working;   /* what a search keeps, and the copy in a running step */
-    adz_tensor *before;       /* the parameters before a running step; NULL between steps */
+    adzi_index parameters;            /* the addresses of the parameters of all groups */
+    const struct adzi_search *search; /* NULL, or how a step evaluates a closure (closure.h) */
+    void *memory, *working;           /* what a search keeps, and the copy in a running step */
+    adz_tensor *before;               /* the parameters before a running step; NULL between steps */
     adz_tensor *constants[2]; /* of a search, f64 [P]: the lower and the upper bounds, or the scale;
                                  NULL if there are none */
     adz_closure_report report; /* of the last step of a search, if there is one */

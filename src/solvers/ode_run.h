@@ -48,7 +48,7 @@ bool adzi_ode_graph_take(adzi_ode_run *run, adzi_ode_move *move);
 bool adzi_ode_run_step(adzi_ode_run *run, const adzi_ode_span *span, adzi_ode_move *move);
 
 /** Finds the sign of the event's function, -1, 0 or 1, right after the first time. `reach` is the
- * time in which rounding errors of y grow as f says. */
+ * time in which rounding errors of the state grow as its slope run->first says. */
 bool adzi_ode_event_begin(adzi_ode_run *run, double reach);
 
 /** Steps with error control, to the last time or to the event. */

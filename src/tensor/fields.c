@@ -481,8 +481,8 @@ adz_status adz_options_defaults(
     fill(table, options, size);
     for (size_t i = 0; i < table->n_fields && table->fields[i].name != NULL; ++i) {
         const adz_field *f = &table->fields[i];
-        if (f->offset >= sizeof size && f->offset < table->size && lies_within(f, size) &&
-            !check_from(0, op, f, 1, options)) {
+        if (is_limited(f) && f->offset >= sizeof size && f->offset < table->size &&
+            lies_within(f, size) && !check_field(op, table->fields, i, options)) {
             return adz_error_code(); /* a default outside its own bounds */
         }
     }

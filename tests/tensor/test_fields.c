@@ -85,6 +85,30 @@ static void test_defaults(void **state)
     assert_int_equal(adz_error_code(), ADZ_OK);
 }
 
+typedef struct list_options {
+    size_t size;
+    int n;
+    int64_t sizes[2];
+} list_options;
+
+/* A default outside its bounds is refused. Elements of an array that are not used have none. */
+static void test_wrong_defaults(void **state)
+{
+    (void)state;
+    adz_field fields[] = { ADZ_FIELD(list_options, n, ADZ_CLOSED(0, 2)),
+        ADZ_FIELD_AS(list_options, sizes, "sizes", ADZ_FIELD_I64, .count = 2, .counted = true,
+            ADZ_SIZE_FROM(1)) };
+    const adz_options_table table = { "LIST_OPTIONS", sizeof(list_options), fields, 2 };
+    list_options o;
+    assert_int_equal(adz_options_defaults("list", &table, &o, sizeof o), ADZ_OK);
+    fields[0].value = 1;
+    assert_int_equal(adz_options_defaults("list", &table, &o, sizeof o), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "list: sizes is 0, but must be 1 or more");
+    fields[0].value = 3;
+    assert_int_equal(adz_options_defaults("list", &table, &o, sizeof o), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "n is 3, but must be in [0, 2]");
+}
+
 /* An older program has a shorter struct, a newer one a longer struct. */
 static void test_versions(void **state)
 {
@@ -268,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_wrong_defaults),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_ends),

@@ -23,9 +23,9 @@ typedef struct adzi_recurrent_parameters {
 bool adzi_recurrent_add_parameters(
     adz_module *self, const char *suffix, const adzi_recurrent_parameters *p);
 
-/** Fills x, the states and the lengths of `net` from the arguments of a call: "x", "h0", "c0" if
- * the cell has it, and "lengths", ADZ_NONE if left out. False with the error recorded if there is
- * no x, or if a cell with two states gets only one of them. */
+/** Fills x and the states of `net` from the arguments of a call: "x", "h0", and "c0" if the cell
+ * has it, ADZ_NONE if left out. False with the error recorded if there is no x, or if a cell with
+ * two states gets only one of them. */
 bool adzi_recurrent_arguments(
     const adz_module *self, const adz_values *in, adzi_recurrent_stack *net);
 

@@ -6,7 +6,7 @@
 #include "ops/recurrent/recurrent_layer.h"
 
 /** One call of adz_lstm, adz_gru or adz_rnn, whose cell is one layer in one direction. The options
- * are those of adz_rnn, with which those of the others begin. They have been checked. */
+ * are those of adz_rnn, which begin with those of the others. They have been checked. */
 typedef struct adzi_recurrent_stack {
     const adzi_recurrent_cell *cell;
     adz_rnn_options o;

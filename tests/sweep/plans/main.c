@@ -325,5 +325,5 @@ int main(int argc, char **argv)
     printf(
         "%zu cases, of which %zu were captured and %zu refused, with %zu structs of arguments; %zu complaints\n",
         now->cases, now->captured, now->refused, now->tables, now->complaints);
-    return now->complaints > 0 || now->cases == 0;
+    return now->complaints > 0 || now->cases == 0 || (now->captured > 0 && now->tables == 0);
 }
