@@ -51,7 +51,7 @@
 enum { ADZI_FORM_RESULTS = 8, ADZI_FORM_INPUTS = ADZI_CALL_INPUTS };
 
 /** The results without extra values that a call of the library's own may have. They are few because
- * a call may take less than two kilobytes of stack (adzi_settle in base/frame.c). */
+ * a call may take less than four kilobytes of stack (adzi_settle in base/frame.c). */
 enum { ADZI_PLAIN_RESULTS = 3 };
 
 /**
@@ -219,7 +219,7 @@ ADZI_INLINED void adzi_form_save(
     }
 }
 
-/** The step `save` of an operator without a backward that is linear in its inputs. */
+/** The step `save` of a call whose backward reads neither inputs nor results. */
 static inline void adzi_save_nothing(adzi_call *call, adz_tensor *const *y, const void *attr)
 {
     (void)call;

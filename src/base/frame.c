@@ -67,7 +67,7 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
 }
 
 /* The stack frame of this function lies below the floor of every call that still runs. It lies less
- * than the two kilobytes of ADZI_STEP_DOWN below the function that called the library. */
+ * than the four kilobytes of ADZI_STEP_DOWN below the function that called the library. */
 void adzi_settle(adzi_thread *thread)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);

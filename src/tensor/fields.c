@@ -314,8 +314,9 @@ static bool is_limited(const adz_field *f)
     return f->bounds != ADZ_BOUNDS_NONE || f->kind >= ADZ_FIELD_ENUM;
 }
 
-/* Whether a number lies between its bounds, as most do. False also at an open bound, and at 2^53
- * and above, where a double does not hold every whole number. */
+/* Whether a number lies between its bounds, as most do. False also for some right numbers: for one
+ * that equals a bound, unless both bounds are closed and its size is below 2^53. From there on a
+ * double does not hold every whole number. */
 static inline bool is_clearly_within(const adz_field *f, double x)
 {
     return (x > f->least && x < f->most) || (f->bounds == ADZ_BOUNDS_CLOSED && x >= f->least &&

@@ -342,6 +342,15 @@ static adz_tensor *fresh_on_host(void *user)
     return adz_add(g->x, y);
 }
 
+/* Its classes are counted, as elements of a constant may be, which one_hot converts. */
+static adz_tensor *counted_classes(void *user)
+{
+    const given *g = user;
+    const int32_t ids[] = { 0, 2, 1 };
+    adz_tensor *y = adz_one_hot(adz_tensor_from(ids, ADZ_SHAPE(3), ADZ_I32), -1);
+    return adz_mul(g->x, adz_to(y, ADZ_F32));
+}
+
 static adz_tensor *draw(void *user)
 {
     const given *g = user;
@@ -401,6 +410,9 @@ static void refusals(void **state)
     assert_null(adz_tensor_grad(g.z));
     adzi_trace *trace = trace_of(fresh_on_host, &g);
     expect_calls(trace, "add");
+    adzi_trace_free(&trace);
+    trace = trace_of(counted_classes, &g);
+    assert_non_null(trace);
     adzi_trace_free(&trace);
     adz_scope_close(scope);
 }

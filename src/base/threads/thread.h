@@ -134,7 +134,7 @@ void adzi_threads_each(void (*visit)(adzi_thread *thread, void *user), void *use
  * is therefore the address of the stack frame of the function that runs the user's code: everything
  * that is called from there lies below it. On the other hand, a call that comes directly from the
  * function that was jumped to lies a little below that function's stack frame. To recognise it,
- * ADZI_STEP_DOWN puts two kilobytes of stack between the caller and the floor.
+ * ADZI_STEP_DOWN puts four kilobytes of stack between the caller and the floor.
  */
 
 /** Ends the frames of calls that are over. */
@@ -144,14 +144,14 @@ void adzi_settle(adzi_thread *thread);
 #define ADZI_FLOOR() ((uintptr_t)__builtin_frame_address(0))
 
 /**
- * Ends the frames of calls that are over. The functions that are called after it then lie two
+ * Ends the frames of calls that are over. The functions that are called after it then lie four
  * kilobytes lower on the stack. The size is hidden from the compiler, because AddressSanitizer
  * would put an array of known size outside the stack frame.
  */
 #define ADZI_STEP_DOWN()                                     \
     do {                                                     \
         adzi_settle(adzi_self());                            \
-        size_t adzi_step = 2048;                             \
+        size_t adzi_step = 4096;                             \
         __asm__ volatile("" : "+r"(adzi_step));              \
         void *adzi_below = __builtin_alloca(adzi_step);      \
         __asm__ volatile("" : : "r"(adzi_below) : "memory"); \

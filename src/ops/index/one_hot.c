@@ -48,12 +48,15 @@ static void write_ones(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* Replaces the number of classes that the call has given. */
+/* Replaces the number of classes that the call has given. A trace is asked about the ids as the
+ * caller has given them. It takes converted ids for a result of the traced function, even if they
+ * are constants. */
 static bool check(adzi_call *call, void *block)
 {
     int64_t *n = block;
+    const adz_tensor *given = call->in[0];
     if (!adzi_want_indices(call, 0) ||
-        (*n == -1 && !adzi_host_may(call->in[0], "adz_one_hot with num_classes -1"))) {
+        (*n == -1 && !adzi_host_may(given, "adz_one_hot with num_classes -1"))) {
         return false;
     }
     *n = classes(call->in[0], *n);

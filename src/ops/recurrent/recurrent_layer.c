@@ -19,8 +19,8 @@ bool adzi_recurrent_split(
     return all != NULL && adz_split_sizes(all, sizes, n, 1, gate) == ADZ_OK;
 }
 
-/* Step t in time, with the part x of its gates. A row whose sequence is shorter keeps its states,
- * and its y_t is 0. */
+/* Step t in time. s->y holds the part of x of its gates, [1, B, G H], and becomes y_t, [1, B, H]. A
+ * row whose sequence is shorter keeps its states, and its y_t is 0. */
 static void step(const adzi_recurrent_cell *cell, adz_tensor *const *in,
     const adzi_recurrent_attr *at, int64_t t, adzi_recurrent_states *s)
 {

@@ -96,6 +96,45 @@ static void a_forward_is_left(void **state)
     adz_module_release(&m);
 }
 
+static adz_tensor *attend(adz_tensor *x)
+{
+    return adz_scaled_dot_product_attention(x, x, x, NULL);
+}
+
+static adz_tensor *pool(adz_tensor *x)
+{
+    return adz_max_pool1d(x, 2, NULL, NULL);
+}
+
+static adz_tensor *convolve(adz_tensor *x)
+{
+    return adz_conv1d(x, x, ADZ_NONE, NULL);
+}
+
+static adz_tensor *decompose(adz_tensor *x)
+{
+    adz_tensor *r;
+    return adz_qr(x, &r);
+}
+
+/* These calls take the most stack before they look whether a call was left. */
+static void calls_with_much_stack_are_recorded_after_a_jump(void **state)
+{
+    (void)state;
+    static adz_tensor *(*const calls[])(adz_tensor *) = { attend, pool, convolve, decompose };
+    adz_module *m = ADZ_SEQUENTIAL(adz_module_new(&jumper_type, 0));
+    static adz_tensor *x;
+    x = adz_requires_grad_(adz_reshape(adz_arange(0, 8, 1, ADZ_F64), ADZ_SHAPE(2, 2, 2)), true);
+    for (volatile size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
+        if (setjmp(out) == 0) {
+            adz_module_forward(m, x);
+            fail_msg("the forward has not jumped");
+        }
+        assert_true(adz_tensor_requires_grad(calls[i](x)));
+    }
+    adz_module_release(&m);
+}
+
 /* A module's reset and its choice of rows run without recording, and are left. */
 static void a_reset_is_left(void **state)
 {
@@ -192,6 +231,7 @@ int modules_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(an_error_callback_leaves_a_forward),
         TEST(a_forward_is_left),
+        TEST(calls_with_much_stack_are_recorded_after_a_jump),
         TEST(a_reset_is_left),
         TEST(a_module_that_was_left_ends),
         TEST(a_forward_goes_on_after_its_child_was_left),
