@@ -298,10 +298,10 @@ static inline adzi_address_cursor adzi_addresses_of(const adzi_plan_launch *laun
 static inline const adzi_plan_reference *adzi_reference_at(
     const adzi_captured_call *call, const adzi_plan_launch *launch, size_t at)
 {
-    const adzi_plan_reference *all = call->references + launch->first_reference;
     for (size_t k = 0; k < launch->n_references; ++k) {
-        if (all[k].at == at) {
-            return &all[k];
+        const adzi_plan_reference *one = &call->references[launch->first_reference + k];
+        if (one->at == at) {
+            return one;
         }
     }
     return NULL;

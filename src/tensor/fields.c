@@ -378,11 +378,11 @@ static __attribute__((noinline)) bool check_field(
 static bool check_from(
     size_t first, const char *op, const adz_field *fields, size_t n_fields, const void *values)
 {
-    const adz_field *end = fields + n_fields;
-    for (const adz_field *f = fields; f < end && f->name != NULL; ++f) {
+    for (size_t i = 0; i < n_fields && fields[i].name != NULL; ++i) {
+        const adz_field *f = &fields[i];
         if (is_limited(f) && f->offset >= first &&
             !(f->count == 0 && is_clearly_right(f, (const char *)values + f->offset)) &&
-            !check_field(op, fields, (size_t)(f - fields), values)) {
+            !check_field(op, fields, i, values)) {
             return false;
         }
     }

@@ -119,11 +119,12 @@ static bool check(const adz_tensor *x, const adz_tensor *dy, adz_shape weight, a
 adz_tensor *adz_conv_weight(
     adz_tensor *x, adz_tensor *dy, adz_shape weight, const adz_conv_options *options)
 {
-    adzi_conv at = { .n = weight.rank - 2 };
+    const bool ranked = weight.rank == 3 || weight.rank == 4;
+    adzi_conv at = { .n = ranked ? weight.rank - 2 : 0 };
     if (!adzi_check_tensor(name, "x", x) || !adzi_check_tensor(name, "dy", dy)) {
         return NULL;
     }
-    bool good = weight.rank == 3 || weight.rank == 4;
+    bool good = ranked;
     for (int d = 0; good && d < weight.rank; ++d) {
         good = weight.sizes[d] >= (d < 2 ? 0 : 1);
     }

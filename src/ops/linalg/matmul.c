@@ -264,9 +264,10 @@ static bool promote(adzi_call *call)
 }
 
 /* An operand as the product reads it. It is transposed if its flag or its storage says so, but not
- * if both do. */
+ * if both do. An empty one is not described. */
 static adz_tensor *operand_of(adz_tensor *t, bool transposed, adzi_matrix *m)
 {
+    m->transposed = false;
     adz_tensor *read = adzi_matrix_of("matmul", t, m);
     m->transposed = read != NULL && transposed != m->transposed;
     return read;
