@@ -219,7 +219,9 @@ def measure(top, listed):
                           [f"{n} {p}" for n, p in folders if n > TARGETS[label]], listed))
 
     label = "comment lines per code line in src/ops"
-    ops = [f for f in library if f.path.startswith("src/ops/") and not f.path.endswith((".rows.c", ".c99.c", ".onnx.c"))]
+    # Rows and printers lie beside the operators, but belong to the exports (docs/design.md).
+    exports = (".rows.c", ".c99.c", ".onnx.c")
+    ops = [f for f in library if f.path.startswith("src/ops/") and not f.path.endswith(exports)]
     ratio = sum(f.comments for f in ops) / sum(f.code for f in ops)
     names = [f"{f.comments / max(1, f.code):.2f} {f.path}" for f in ops if f.comments < 0.1 * f.code]
     results.append(report(label, ratio, ratio >= TARGETS[label], names, listed))

@@ -12,7 +12,7 @@
  */
 bool adzi_spread(const char *op, const char *name, const adz_shape *list, int n, int64_t *to);
 
-/** Likewise, but fails for an empty list. */
+/** adzi_spread for a list that must be given: an empty one fails with ADZ_ERR_ARGUMENT too. */
 bool adzi_spread_given(const char *op, const char *name, const adz_shape *list, int n, int64_t *to);
 
 #endif

@@ -28,8 +28,8 @@ double adzi_field_number(const adz_field *field, const void *at);
  * the error recorded. */
 bool adzi_field_check_number(const char *op, const adz_field *field, double value);
 
-/** Likewise. Values that lie between the bounds are compared here, with the bounds of a row that
- * the compiler knows. */
+/** adzi_field_check_number for a hot path. It calls nothing for a value between the bounds, which
+ * the compiler knows if the row is a constant. */
 static inline bool adzi_field_takes(const char *op, const adz_field *field, double value)
 {
     return (value > field->least && value < field->most) ||

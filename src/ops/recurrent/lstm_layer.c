@@ -42,7 +42,6 @@ const adzi_recurrent_cell adzi_lstm_cell = { .op = &adzi_op_lstm_layer,
     .forward = lstm_step_kernels,
     .back = lstm_step_back_kernels,
     .c_step = { c_step },
-    .onnx_order = (const int[]){ 0, 3, 1, 2 },
-    /* i, o, f, g */ };
+    .onnx_order = (const int[]){ 0, 3, 1, 2 } /* ONNX has i, o, f, g */ };
 
 ADZI_RECURRENT_OP(lstm, ADZI_FIELD_HIDDEN);
