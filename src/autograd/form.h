@@ -190,7 +190,7 @@ ADZI_INLINED bool adzi_form_record(
     adzi_call *call, const adz_operator *op, int n_kept, adz_tensor **y, const void *attr)
 {
     const int n = adzi_form_count(op);
-    if ((call->record || call->told) &&
+    if ((call->record || call->reported) &&
         !adzi_record_extra(
             call, n, y, n_kept, op->attributes_size > 0 ? attr : NULL, op->attributes_size)) {
         return false;

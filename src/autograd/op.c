@@ -74,7 +74,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     call->record = record && thread->grad_enabled;
     adzi_trace_enter(thread->tracer, op->name, call->in, n_in);
     adzi_capture *capture = adzi_capture_of(thread);
-    call->told = capture != NULL || thread->tracer != NULL;
+    call->reported = capture != NULL || thread->tracer != NULL;
     if (capture != NULL) {
         capture->entered(capture, op->name, call->in, n_in);
     }

@@ -42,7 +42,7 @@ typedef struct adzi_call {
     bool record;        /* some input wants a gradient and the thread records */
     bool inplace;       /* the result is in[0] itself */
     adz_tensor *old;    /* in-place: a copy of in[0] from before, if the backward needs it */
-    bool told;          /* a trace or the capture of a plan gets a report */
+    bool reported;      /* a trace or the capture of a plan gets a report */
     adzi_node *node;    /* set by adzi_record; NULL when nothing is recorded */
     adz_tensor *second; /* a result that the node does not have, indices or a mask; or NULL */
 } adzi_call;
@@ -135,7 +135,7 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
 static inline bool adzi_record(
     adzi_call *call, int n_results, adz_tensor **results, const void *attr, size_t attr_size)
 {
-    return (!call->record && !call->told) ||
+    return (!call->record && !call->reported) ||
            adzi_record_extra(call, n_results, results, 0, attr, attr_size);
 }
 

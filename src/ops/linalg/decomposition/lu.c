@@ -30,7 +30,7 @@ bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factor
 
 bool adzi_lu_factor_kept(const adzi_call *call, adz_tensor *a, adzi_lu *factors)
 {
-    if (call->record || call->told || adzi_columns(a) > ADZI_LU_ALONE) {
+    if (call->record || call->reported || adzi_columns(a) > ADZI_LU_ALONE) {
         return adzi_lu_factor(call->op->name, a, false, factors);
     }
     *factors = (adzi_lu){ adzi_compact(call->op->name, a), NULL };
