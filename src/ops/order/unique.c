@@ -20,7 +20,7 @@ static adz_tensor *beginnings(adz_tensor *sorted, int64_t n)
     return n > 1 ? adz_cat(parts, 2, 0) : parts[0];
 }
 
-/* The number of its group for each slice. */
+/* The number of its group for each subtensor. */
 static adz_tensor *numbers_of(adz_tensor *begins, adz_tensor *order, adz_shape shape)
 {
     adz_tensor *number = adz_sub_number(adz_cumsum(adz_to(begins, ADZ_I64), 0), 1);
@@ -28,7 +28,7 @@ static adz_tensor *numbers_of(adz_tensor *begins, adz_tensor *order, adz_shape s
     return adz_reshape(adz_scatter_add(zeros, 0, order, number), shape);
 }
 
-/* The sizes of the groups that begin at these positions of n slices. */
+/* The sizes of the groups that begin at these positions of n subtensors. */
 static adz_tensor *sizes_of(adz_tensor *at, int64_t n)
 {
     adz_tensor *parts[] = { at, adz_full(ADZ_SHAPE(1), (double)n, ADZ_I64) };

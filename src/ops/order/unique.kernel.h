@@ -1,4 +1,4 @@
-/* Arguments of the kernel sort_slices, which has one unit. */
+/* Arguments of the kernel sort_subtensors, which has one unit. */
 #ifndef ADZI_OPS_ORDER_UNIQUE_KERNEL_H
 #define ADZI_OPS_ORDER_UNIQUE_KERNEL_H
 
@@ -7,14 +7,14 @@
 
 #include "base/threads/addresses.h"
 
-typedef struct adzi_slices_args {
+typedef struct adzi_subtensors_args {
     const void *x; /* [n, m] */
     int64_t n, m;
-    int64_t *order;   /* [n], the result: the numbers of the slices in ascending order */
+    int64_t *order;   /* [n], the result: the numbers of the subtensors in ascending order */
     int64_t *scratch; /* [n] */
-    bool *begins;     /* [n], the result: slice order[i] differs from slice order[i - 1] */
-} adzi_slices_args;
+    bool *begins;     /* [n], the result: subtensor order[i] differs from subtensor order[i - 1] */
+} adzi_subtensors_args;
 
-ADZI_ADDRESSES(adzi_slices_args, x, order, scratch, begins);
+ADZI_ADDRESSES(adzi_subtensors_args, x, order, scratch, begins);
 
 #endif

@@ -1,8 +1,8 @@
-/* Kernel of unique_dim: the order of the slices x[n, m], and where other ones begin.
+/* Kernel of unique_dim: the order of the subtensors x[n, m], and where other ones begin.
  *
- * Slices are compared by their first elements that differ. NaN is the largest element and equals
- * itself in the order, so that the order is total. Runs of slices are merged, each pass doubles
- * their length, and equal slices keep their order. */
+ * Subtensors are compared by their first elements that differ. NaN is the largest element and equals
+ * itself in the order, so that the order is total. Runs of subtensors are merged, each pass doubles
+ * their length, and equal subtensors keep their order. */
 #ifndef elem
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #include "tensor/kernel/each_type.h"
 #else
 
-/* Whether the slice b comes before the slice a. */
-static inline bool KERNEL(slice_falls)(const elem *a, const elem *b, int64_t m)
+/* Whether the subtensor b comes before the subtensor a. */
+static inline bool KERNEL(subtensor_falls)(const elem *a, const elem *b, int64_t m)
 {
     for (int64_t j = 0; j < m; ++j) {
         if (a[j] == b[j]) {
@@ -34,20 +34,20 @@ static inline bool KERNEL(slice_falls)(const elem *a, const elem *b, int64_t m)
 }
 
 /* Merges the runs from[begin .. middle) and from[middle .. end). */
-static void KERNEL(merge_slices)(const adzi_slices_args *args, const int64_t *from, int64_t *to,
+static void KERNEL(merge_subtensors)(const adzi_subtensors_args *args, const int64_t *from, int64_t *to,
     int64_t begin, int64_t middle, int64_t end)
 {
     const elem *x = args->x;
     int64_t left = begin, right = middle;
     for (int64_t i = begin; i < end; ++i) {
         const bool take_right =
-            left == middle || (right < end && KERNEL(slice_falls)(x + from[left] * args->m,
+            left == middle || (right < end && KERNEL(subtensor_falls)(x + from[left] * args->m,
                                                   x + from[right] * args->m, args->m));
         to[i] = take_right ? from[right++] : from[left++];
     }
 }
 
-static void KERNEL(order_slices)(const adzi_slices_args *args)
+static void KERNEL(order_subtensors)(const adzi_subtensors_args *args)
 {
     const int64_t n = args->n;
     int64_t *from = args->order, *to = args->scratch;
@@ -58,7 +58,7 @@ static void KERNEL(order_slices)(const adzi_slices_args *args)
         for (int64_t begin = 0; begin < n; begin += 2 * run) {
             const int64_t middle = begin + run < n ? begin + run : n;
             const int64_t end = middle + run < n ? middle + run : n;
-            KERNEL(merge_slices)(args, from, to, begin, middle, end);
+            KERNEL(merge_subtensors)(args, from, to, begin, middle, end);
         }
         int64_t *const other = from;
         from = to;
@@ -69,21 +69,21 @@ static void KERNEL(order_slices)(const adzi_slices_args *args)
     }
 }
 
-void KERNEL(sort_slices)(const void *block, int64_t begin, int64_t end);
-void KERNEL(sort_slices)(const void *block, int64_t begin, int64_t end)
+void KERNEL(sort_subtensors)(const void *block, int64_t begin, int64_t end);
+void KERNEL(sort_subtensors)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_slices_args *args = block;
+    const adzi_subtensors_args *args = block;
     if (begin == end || args->n == 0) {
         return;
     }
-    KERNEL(order_slices)(args);
+    KERNEL(order_subtensors)(args);
     args->begins[0] = true;
     for (int64_t i = 1; i < args->n; ++i) {
         const elem *before = (const elem *)args->x + args->order[i - 1] * args->m;
-        const elem *slice = (const elem *)args->x + args->order[i] * args->m;
+        const elem *subtensor = (const elem *)args->x + args->order[i] * args->m;
         bool differs = false;
         for (int64_t j = 0; j < args->m && !differs; ++j) {
-            differs = slice[j] != before[j];
+            differs = subtensor[j] != before[j];
         }
         args->begins[i] = differs;
     }

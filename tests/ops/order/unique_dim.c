@@ -39,8 +39,8 @@ FACT(columns_and_other_types)
     ASSERT_VALUES(flat(y), ADZ_BOOL, 0, 1, 1, 1);
 }
 
-/* A slice of a dimension in the middle is compared in row-major order. */
-FACT(slices_of_three_dimensions)
+/* A subtensor of a dimension in the middle is compared in row-major order. */
+FACT(subtensors_of_three_dimensions)
 {
     adz_tensor *x = adz_reshape(VALUES(ADZ_F64, 5, 1, 0, 0, 5, 0), ADZ_SHAPE(2, 3, 1));
     adz_tensor *inverse, *y = adz_unique_dim(x, 1, &inverse, NULL);
@@ -66,7 +66,7 @@ FACT(the_gradient_goes_to_the_first_occurrence)
     ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 3, 4, 0, 0, 1, 2);
 }
 
-FACT(no_slice)
+FACT(no_subtensor)
 {
     adz_tensor *inverse, *counts;
     adz_tensor *y = adz_unique_dim(adz_zeros(ADZ_SHAPE(0, 3), ADZ_F32), 0, &inverse, &counts);
@@ -93,10 +93,10 @@ FACT(plans_refuse_it)
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(each_row_once_with_its_places),
     cmocka_unit_test(columns_and_other_types),
-    cmocka_unit_test(slices_of_three_dimensions),
+    cmocka_unit_test(subtensors_of_three_dimensions),
     cmocka_unit_test(equal_as_numbers),
     cmocka_unit_test(the_gradient_goes_to_the_first_occurrence),
-    cmocka_unit_test(no_slice),
+    cmocka_unit_test(no_subtensor),
     cmocka_unit_test(plans_refuse_it),
 };
 
