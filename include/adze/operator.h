@@ -121,9 +121,9 @@ typedef struct adz_kernel_call {
     const void *attributes;        /**< of the call; NULL if the operator has none */
     size_t n_inputs;               /**< as the operator says */
     size_t n_results;              /**< as the operator says */
-    int64_t lane;                  /**< elements of a lane; 0 unless the units are lanes */
-    int64_t lane_stride; /**< elements from one element of a lane to the next; 0 unless the
-                              units are lanes */
+    int64_t slice_size;            /**< elements of a slice; 0 unless the units are slices */
+    int64_t slice_stride; /**< elements from one element of a slice to the next; 0 unless the
+                               units are slices */
 } adz_kernel_call;
 
 /**
@@ -143,12 +143,13 @@ typedef enum adz_units {
     ADZ_UNITS_UNSET = 0,    /**< an error in an operator with kernels */
     ADZ_UNITS_ELEMENTS = 1, /**< the elements of the first result */
     ADZ_UNITS_ROWS = 2,     /**< its rows along the last dimension; a scalar is one row */
-    ADZ_UNITS_CALL = 3, /**< one unit, the whole call: begin is 0 and end is 1. It is computed on
-                             the calling thread */
-    ADZ_UNITS_LANES = 4 /**< the lanes of the first input: the runs of elements along one dimension,
-                             which the attribute `dim`, an int, names. A contiguous array is seen as
-                             [outer, lane, lane_stride]; lane i begins at its element
-                             i / lane_stride * lane * lane_stride + i % lane_stride */
+    ADZ_UNITS_CALL = 3,  /**< one unit, the whole call: begin is 0 and end is 1. It is computed on
+                              the calling thread */
+    ADZ_UNITS_SLICES = 4 /**< the slices of the first input along one dimension, which the attribute
+                              `dim`, an int, names: the elements that differ in the index of this
+                              dimension alone. A contiguous array is seen as
+                              [outer, slice_size, slice_stride]; slice i begins at its element
+                              i / slice_stride * slice_size * slice_stride + i % slice_stride */
 } adz_units;
 
 /** The shape and the dtype of a result and, of a view, its place in the first input. */

@@ -10,7 +10,7 @@
  *     static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
  *     {
  *         const cumsum_attr *at = block;
- *         adzi_lanes_run(KERNEL_FOR(cumsum, in[0]->dtype), y[0], 1, in, at->dim);
+ *         adzi_slices_run(KERNEL_FOR(cumsum, in[0]->dtype), y[0], 1, in, at->dim);
  *     }
  *
  *     const adzi_op adzi_op_cumsum = { .name = "cumsum", .backward = backward,

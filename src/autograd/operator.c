@@ -29,10 +29,10 @@ static bool check_numbers(const adz_operator *op)
             (int)ADZI_OPERATOR_RESULTS, (int)ADZI_OPERATOR_ATTRIBUTES);
         return false;
     }
-    const bool counted = op->units >= ADZ_UNITS_ELEMENTS && op->units <= ADZ_UNITS_LANES;
+    const bool counted = op->units >= ADZ_UNITS_ELEMENTS && op->units <= ADZ_UNITS_SLICES;
     if ((has_kernel(op) && !counted) || op->grain < 0) {
         adzi_error(op->name, ADZ_ERR_ARGUMENT,
-            "the operator says units %d and grain %lld; set .units to what its kernels count, ADZ_UNITS_ELEMENTS, ADZ_UNITS_ROWS, ADZ_UNITS_LANES or ADZ_UNITS_CALL, and .grain to 0 or more",
+            "the operator says units %d and grain %lld; set .units to what its kernels count, ADZ_UNITS_ELEMENTS, ADZ_UNITS_ROWS, ADZ_UNITS_SLICES or ADZ_UNITS_CALL, and .grain to 0 or more",
             (int)op->units, (long long)op->grain);
         return false;
     }
@@ -163,8 +163,8 @@ static bool check_kernel(const adzi_operator_call *c)
     return true;
 }
 
-/* Counts the lanes of the leading input along the attribute `dim`, which becomes 0 or more. */
-static bool find_lanes(adzi_operator_call *c)
+/* Counts the slices of the leading input along the attribute `dim`, which becomes 0 or more. */
+static bool find_slices(adzi_operator_call *c)
 {
     size_t n, at = 0;
     const adz_field *fields = adzi_attr_fields(c->call.op, &n);
@@ -174,7 +174,7 @@ static bool find_lanes(adzi_operator_call *c)
     }
     if (at == n) {
         adzi_error(c->op.name, ADZ_ERR_ARGUMENT,
-            "the units are lanes, but no attribute says along which dimension; give the operator a field `dim`, an int");
+            "the units are slices, but no attribute says along which dimension; give the operator a field `dim`, an int");
         return false;
     }
     const adz_tensor *x = c->leading;
@@ -185,9 +185,9 @@ static bool find_lanes(adzi_operator_call *c)
         return false;
     }
     memcpy(c->attributes + fields[at].offset, &dim, sizeof dim);
-    c->lane = x->rank > 0 ? x->sizes[dim] : 1;
-    c->lane_stride = x->rank > 0 ? adzi_numel(x->rank - dim - 1, x->sizes + dim + 1) : 1;
-    c->lanes = c->lane > 0 ? x->numel / c->lane : 0;
+    c->slice_size = x->rank > 0 ? x->sizes[dim] : 1;
+    c->slice_stride = x->rank > 0 ? adzi_numel(x->rank - dim - 1, x->sizes + dim + 1) : 1;
+    c->slices = c->slice_size > 0 ? x->numel / c->slice_size : 0;
     return true;
 }
 
@@ -201,7 +201,7 @@ static bool take_dtypes(adzi_operator_call *c)
         memmove(c->in, c->call.in, (size_t)c->n_in * sizeof *c->in);
     }
     return find_leading(c) && check_dtypes(c) && check_kernel(c) &&
-           (c->op.units != ADZ_UNITS_LANES || find_lanes(c));
+           (c->op.units != ADZ_UNITS_SLICES || find_slices(c));
 }
 
 /* Prepares a call that changes its first input. */
@@ -342,7 +342,7 @@ static bool leave(adzi_operator_call *c)
 static bool run(adzi_operator_call *c, const adz_operator *op, adz_tensor *const *inputs,
     const void *attributes)
 {
-    c->lanes = c->lane = c->lane_stride = 0;
+    c->slices = c->slice_size = c->slice_stride = 0;
     return take_attributes(c, op, attributes) && take_inputs(c, op, inputs) && find_shapes(c) &&
            compute(c) && leave(c);
 }

@@ -17,7 +17,7 @@ typedef struct adzi_operator_call {
     const adz_tensor *leading; /* the input that decides the dtype */
     adz_shape shape;           /* of the leading input, or the one to which the inputs broadcast */
     bool inplace;              /* the result is in[0] */
-    int64_t lanes, lane, lane_stride; /* of units that are lanes; see adz_kernel_call */
+    int64_t slices, slice_size, slice_stride; /* of units that are slices; see adz_kernel_call */
     adz_result results[ADZI_OPERATOR_RESULTS];
     _Alignas(max_align_t) unsigned char attributes[ADZI_OPERATOR_ATTRIBUTES];
     adzi_call call;

@@ -10,7 +10,7 @@ enum { GRAIN_ELEMENTS = 4096 };
 typedef struct {
     adz_kernel_function kernel;
     size_t n_inputs, n_results, attributes_size;
-    int64_t lane, lane_stride;
+    int64_t slice_size, slice_stride;
     _Alignas(max_align_t) unsigned char attributes[ADZI_OPERATOR_ATTRIBUTES];
     adz_array results[ADZI_OPERATOR_RESULTS];
     adz_const_array inputs[ADZI_OPERATOR_INPUTS];
@@ -28,8 +28,8 @@ static void run_kernel(const void *block, int64_t begin, int64_t end)
         .attributes = args->attributes_size > 0 ? args->attributes : NULL,
         .n_inputs = args->n_inputs,
         .n_results = args->n_results,
-        .lane = args->lane,
-        .lane_stride = args->lane_stride };
+        .slice_size = args->slice_size,
+        .slice_stride = args->slice_stride };
     args->kernel(&call, begin, end);
 }
 
@@ -40,10 +40,11 @@ static int64_t count_units(const adzi_operator_call *c, const adz_tensor *y, int
     const bool rows = c->op.units == ADZ_UNITS_ROWS;
     *grain = rows && last > 1 ? 1 + (GRAIN_ELEMENTS - 1) / last : GRAIN_ELEMENTS;
     *grain = c->op.grain > 0 ? c->op.grain : *grain;
-    if (c->op.units == ADZ_UNITS_LANES) {
-        *grain =
-            c->op.grain > 0 ? c->op.grain : 1 + (GRAIN_ELEMENTS - 1) / (c->lane > 0 ? c->lane : 1);
-        return c->lanes;
+    if (c->op.units == ADZ_UNITS_SLICES) {
+        *grain = c->op.grain > 0
+                     ? c->op.grain
+                     : 1 + (GRAIN_ELEMENTS - 1) / (c->slice_size > 0 ? c->slice_size : 1);
+        return c->slices;
     }
     if (c->op.units == ADZ_UNITS_CALL) {
         *grain = 1;
@@ -74,8 +75,8 @@ static void launch(const adzi_operator_call *c, adz_tensor *const *out, adz_tens
     args.n_inputs = (size_t)c->n_in;
     args.n_results = (size_t)c->n_out;
     args.attributes_size = c->op.attributes_size;
-    args.lane = c->lane;
-    args.lane_stride = c->lane_stride;
+    args.slice_size = c->slice_size;
+    args.slice_stride = c->slice_stride;
     memcpy(args.attributes, c->attributes, c->op.attributes_size);
     int64_t elements = 0, grain;
     for (int k = 0; k < c->n_out; ++k) {

@@ -259,7 +259,7 @@ static void rows_are_multiplied(void **state)
  */
 
 /* gather and scatter_add on whole numbers, whose sums are exact. x has `positions` elements per
- * lane, of which the index names n. */
+ * slice, of which the index names n. */
 static void compare_positions(int64_t n, int64_t positions, adz_dtype dtype, int dim)
 {
     const adz_shape shape = dim == 1 ? ADZ_SHAPE(ROWS, positions) : ADZ_SHAPE(positions, ROWS);
@@ -310,7 +310,7 @@ static void positions_are_read_and_added_to(void **state)
 {
     (void)state;
     for_each_length(compare_all_positions);
-    compare_positions(40, 1100, ADZ_F32, 1); /* lanes too long for a buffer */
+    compare_positions(40, 1100, ADZ_F32, 1); /* slices too long for a buffer */
     compare_positions(40, 1100, ADZ_F32, 0);
 }
 

@@ -58,7 +58,7 @@ static void integers_over_two_dimensions(void **state)
 }
 
 /* Columns are computed several at a time, row by row. They must give the results of the transposed
- * tensor, whose lanes are rows. */
+ * tensor, whose slices are rows. */
 static void columns_are_rows_turned(void **state)
 {
     (void)state;

@@ -32,7 +32,7 @@ static double at(adz_tensor *y, int64_t i)
 }
 
 /* A row or a column whose largest element is not finite has no probabilities. */
-static void lanes_without_a_finite_maximum_are_nan(void **state)
+static void slices_without_a_finite_maximum_are_nan(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();

@@ -231,7 +231,7 @@ ADZ_API adz_tensor *adz_leaky_relu(adz_tensor *x, double negative_slope);
  *
  *     y_i = exp(x_i - m) / sum_j exp(x_j - m),   m = max_j x_j
  *
- * Elements of -inf get probability 0. A lane gives NaN if all its elements are -inf, or if one of
+ * Elements of -inf get probability 0. A slice gives NaN if all its elements are -inf, or if one of
  * them is NaN or +inf.
  *
  * @param x    any shape, f32 or f64

@@ -69,13 +69,13 @@ ADZ_API adz_tensor *adz_scatter_add(adz_tensor *x, int dim, adz_tensor *index, a
 ADZ_API adz_tensor *adz_scatter_add_(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src);
 
 /**
- * Picks whole slices of one dimension, for example rows of a matrix.
+ * Picks the subtensors at some indices of one dimension, for example rows of a matrix.
  *
  *     y[i][j][k] = x[i][index[j]][k]   for dim 1
  *
  * @param x      rank 1 to 8, any dtype
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
- * @param index  index[n], or a scalar for one slice; 0 .. size of dim - 1
+ * @param index  index[n], or a scalar for one subtensor; 0 .. size of dim - 1
  * @return       y, shaped like x but n along dim, borrowed from the scope, or NULL
  * @errors       ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
  * @grad         x, to any order; saves index
@@ -145,7 +145,7 @@ ADZ_API adz_tensor *adz_embedding(
 ADZ_API adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes);
 
 /**
- * The k largest or smallest elements of each lane along a dimension, sorted,
+ * The k largest or smallest elements of each slice along a dimension, sorted,
  * as with sorted=True in PyTorch.
  *
  * NaN counts as the largest of all. Of equal elements the one with the lower index comes first.
@@ -232,7 +232,7 @@ ADZ_API adz_tensor *adz_categorical_log_prob(adz_tensor *logits, adz_tensor *val
 ADZ_API adz_tensor *adz_categorical_entropy(adz_tensor *logits);
 
 /**
- * Sorts each lane along a dimension.
+ * Sorts each slice along a dimension.
  *
  * The order is stable: equal elements keep their order, descending as well. NaN counts as the
  * largest of all.
@@ -250,7 +250,7 @@ ADZ_API adz_tensor *adz_categorical_entropy(adz_tensor *logits);
 ADZ_API adz_tensor *adz_sort(adz_tensor *x, int dim, bool descending, adz_tensor **indices);
 
 /**
- * The indices that sort each lane along a dimension, as adz_sort gives them.
+ * The indices that sort each slice along a dimension, as adz_sort gives them.
  *
  * @param x           any dtype but f16 and bf16
  * @param dim         0 .. rank-1, or -rank .. -1 counted from the last
@@ -309,20 +309,20 @@ ADZ_API adz_tensor *adz_masked_select(adz_tensor *x, adz_tensor *mask);
 ADZ_API adz_tensor *adz_take_along_dim(adz_tensor *x, adz_tensor *indices, int dim);
 
 /**
- * Where values belong in sorted lanes, so that the lanes stay sorted.
+ * Where values belong in sorted slices, so that the slices stay sorted.
  *
- *     y = the number of elements e of the lane with e < value, or e <= value if `right`
+ *     y = the number of elements e of the slice with e < value, or e <= value if `right`
  *
- * NaN counts as the largest of all, as adz_sort has it. The lanes are checked in each call, which
+ * NaN counts as the largest of all, as adz_sort has it. The slices are checked in each call, which
  * takes one pass over them: search for many values in one call.
  *
- * @param sorted  sorted[n] for values of any shape, or sorted[..., n] with a lane for each row of
+ * @param sorted  sorted[n] for values of any shape, or sorted[..., n] with a slice for each row of
  *                values; ascending; any dtype but f16 and bf16
  * @param values  values[..., m] in sorted's dtype, with the leading sizes of sorted
  * @param right   false for the position before elements that equal the value, PyTorch's default;
  *                true for the one behind them
  * @return        i64, shaped like values, 0 .. n, borrowed from the scope, or NULL
- * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (a lane is not sorted),
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (a slice is not sorted),
  *                ADZ_ERR_MEMORY
  * @grad          none
  * @see           torch.searchsorted, torch.bucketize
@@ -330,21 +330,21 @@ ADZ_API adz_tensor *adz_take_along_dim(adz_tensor *x, adz_tensor *indices, int d
 ADZ_API adz_tensor *adz_searchsorted(adz_tensor *sorted, adz_tensor *values, bool right);
 
 /**
- * Where values belong in lanes that are given with the order of their elements.
+ * Where values belong in slices that are given with the order of their elements.
  *
- *     y = adz_searchsorted of the lane x[sorter[0]], x[sorter[1]], ...
+ *     y = adz_searchsorted of the slice x[sorter[0]], x[sorter[1]], ...
  *
  * Use it with the result of adz_argsort, when the positions have to stay those of another tensor.
- * PyTorch does not look whether the lanes ascend in this order.
+ * PyTorch does not look whether the slices ascend in this order.
  *
- * @param x       x[n] for values of any shape, or x[..., n] with a lane for each row of values; any
- *                dtype but f16 and bf16
- * @param sorter  shaped like x, i64 or i32; 0 .. n-1: the indices that sort each lane
+ * @param x       x[n] for values of any shape, or x[..., n] with a slice for each row of values;
+ * any dtype but f16 and bf16
+ * @param sorter  shaped like x, i64 or i32; 0 .. n-1: the indices that sort each slice
  * @param values  values[..., m] in x's dtype, with the leading sizes of x
  * @param right   false for the position before elements that equal the value, PyTorch's default;
  *                true for the one behind them
  * @return        i64, shaped like values, 0 .. n, borrowed from the scope, or NULL
- * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT (a lane does not
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT (a slice does not
  *                ascend in this order), ADZ_ERR_MEMORY
  * @grad          none
  * @see           torch.searchsorted with sorter
@@ -395,25 +395,25 @@ ADZ_API adz_tensor *adz_bincount(adz_tensor *x, adz_tensor *weights, int64_t min
 ADZ_API adz_tensor *adz_unique(adz_tensor *x, adz_tensor **inverse, adz_tensor **counts);
 
 /**
- * The distinct slices along one dimension, such as the distinct rows of a matrix for dim 0.
+ * The distinct subtensors along one dimension, such as the distinct rows of a matrix for dim 0.
  *
- *     slice i of x = slice inverse[i] of y
+ *     subtensor i of x = subtensor inverse[i] of y
  *
- * Slices are in ascending order of their first elements, then of their second ones, and so on in
- * row-major order. 0 and -0 are equal. NaN is the largest, and a slice with a NaN equals no other
- * one. The number of slices depends on x, so plans and exports refuse the call.
+ * Subtensors are in ascending order of their first elements, then of their second ones, and so on
+ * in row-major order. 0 and -0 are equal. NaN is the largest, and a subtensor with a NaN equals no
+ * other one. The number of subtensors depends on x, so plans and exports refuse the call.
  *
- * @param x        rank 1 or more, any dtype but f16 and bf16; slices of one element or more
+ * @param x        rank 1 or more, any dtype but f16 and bf16; subtensors of one element or more
  * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
- * @param inverse  receives the index in y of each slice, i64 [size of dim], borrowed from the
- *                 scope; NULL after a failure; may be NULL
- * @param counts   receives how often each slice occurs, i64 [K], borrowed from the scope; NULL
- *                 after a failure; may be NULL
- * @return         y, shaped like x with K slices along dim, borrowed from the scope, or NULL
+ * @param inverse  receives the index in y of each subtensor, i64 [size of dim], borrowed from
+ *                 the scope; NULL after a failure; may be NULL
+ * @param counts   receives how often each subtensor occurs, i64 [K], borrowed from the scope;
+ *                 NULL after a failure; may be NULL
+ * @return         y, shaped like x with K subtensors along dim, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_STATE (in a plan),
  *                 ADZ_ERR_UNSUPPORTED (in an export), ADZ_ERR_MEMORY
- * @grad           x, to any order: the gradient of a slice goes to its first occurrence, where
- *                 PyTorch has an error; saves indices
+ * @grad           x, to any order: the gradient of a subtensor goes to its first occurrence,
+ *                 where PyTorch has an error; saves indices
  * @see            torch.unique with dim
  */
 ADZ_API adz_tensor *adz_unique_dim(

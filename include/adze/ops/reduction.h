@@ -315,7 +315,7 @@ ADZ_API adz_tensor *adz_prod(adz_tensor *x, adz_dims dims, bool keepdim);
 /**
  * The middle element along one dimension: the lower one of two.
  *
- * A lane with a NaN gives NaN. The gradient goes to the element that was taken.
+ * A slice with a NaN gives NaN. The gradient goes to the element that was taken.
  *
  * @param x        any dtype but f16 and bf16, one element or more along dim
  * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
@@ -341,10 +341,10 @@ typedef enum adz_quantile_rule {
 /**
  * The quantile along one dimension.
  *
- *     y = x at the position q (n - 1) of the sorted lane, whose elements have the positions 0 .. n
+ *     y = x at the position q (n - 1) of the sorted slice, whose elements have the positions 0 .. n
  * - 1
  *
- * A lane with a NaN gives NaN. As in PyTorch the position is computed in x's dtype, but in f64 for
+ * A slice with a NaN gives NaN. As in PyTorch the position is computed in x's dtype, but in f64 for
  * more than 2^24 elements.
  *
  * @param x        f32 or f64, one element or more along dim

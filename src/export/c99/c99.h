@@ -6,7 +6,7 @@
  *     calls.c        a call, by the printer of its row (export/rows.h)
  *     elementwise.c  calls whose row has an expression of an element
  *     reduce.c       reductions whose row has the statement for an element
- *     lanes.c        loops for operators that reduce or normalise
+ *     slices.c        loops for operators that reduce or normalise
  *     slide.c        loops of a kernel that slides over an image
  *     product.c      products of matrices
  *     chain.c        elementwise calls that follow each other, as one loop

@@ -19,9 +19,9 @@
  *
  * A value is a tensor of the trace: its layout, and the memory that holds its elements. Views share
  * the memory of the tensor that they view, so a view prints nothing. Loops over a shape are a nest,
- * and loops over rows and within them are lanes. In each text @exp and the like stand for functions
- * that the file brings along (sources/), and "float" for the file's type of floats. Errors are
- * recorded once, and printing goes on: the file is not written then. */
+ * and loops over rows and within them are slices. In each text @exp and the like stand for
+ * functions that the file brings along (sources/), and "float" for the file's type of floats.
+ * Errors are recorded once, and printing goes on: the file is not written then. */
 #ifndef ADZI_EXPORT_C99_PRINTER_H
 #define ADZI_EXPORT_C99_PRINTER_H
 
@@ -222,45 +222,45 @@ typedef struct {
 /** Prints a product. */
 void adzi_c99_product(adzi_c99 *c, const adzi_c99_operands *operands);
 
-/* ---- lanes: loops over the lanes of a tensor and over the elements of each lane, for operators
+/* ---- slices: loops over the slices of a tensor and over the elements of each slice, for operators
  * that reduce or normalise over some dimensions ------------------------------------------------ */
 
-/** `outer` runs over the dimensions that stay, `inner` over those of a lane. Operand k is the same
+/** `outer` runs over the dimensions that stay, `inner` over those of a slice. Operand k is the same
  * value in both. */
-typedef struct adzi_c99_lanes {
+typedef struct adzi_c99_slices {
     adzi_c99_nest outer, inner;
     int rank;
     unsigned mask;
-    int64_t count; /* elements of a lane */
-} adzi_c99_lanes;
+    int64_t count; /* elements of a slice */
+} adzi_c99_slices;
 
-/** Lanes of `value` along the dimensions in `mask`; 0 means all of them. */
-adzi_c99_lanes adzi_c99_lanes_of(const adzi_c99_value *value, unsigned mask);
+/** Slices of `value` along the dimensions in `mask`; 0 means all of them. */
+adzi_c99_slices adzi_c99_slices_of(const adzi_c99_value *value, unsigned mask);
 
 /** Adds an operand that broadcasts to the value, or is a result of it without the dimensions of the
  * mask. Returns its number. NULL gives -1. */
-int adzi_c99_lanes_add(adzi_c99_lanes *lanes, const adzi_c99_value *value);
+int adzi_c99_slices_add(adzi_c99_slices *slices, const adzi_c99_value *value);
 
 /** Adds an operand of the value's rank, reduced over the mask, which may have lost these
  * dimensions. */
-int adzi_c99_lanes_add_reduced(adzi_c99_lanes *lanes, const adzi_c99_value *value);
+int adzi_c99_slices_add_reduced(adzi_c99_slices *slices, const adzi_c99_value *value);
 
-void adzi_c99_lanes_open(adzi_c99 *c, adzi_c99_lanes *lanes);
-void adzi_c99_lanes_close(adzi_c99 *c, adzi_c99_lanes *lanes);
+void adzi_c99_slices_open(adzi_c99 *c, adzi_c99_slices *slices);
+void adzi_c99_slices_close(adzi_c99 *c, adzi_c99_slices *slices);
 
-/** Opens one pass over the lane's elements. The returned nest has the elements' texts. */
-adzi_c99_nest adzi_c99_pass(adzi_c99 *c, const adzi_c99_lanes *lanes);
+/** Opens one pass over the slice's elements. The returned nest has the elements' texts. */
+adzi_c99_nest adzi_c99_pass(adzi_c99 *c, const adzi_c99_slices *slices);
 
-/** The element of an operand that is the same for the whole lane. */
-const char *adzi_c99_lane_element(adzi_c99 *c, adzi_c99_lanes *lanes, int operand);
+/** The element of an operand that is the same for the whole slice. */
+const char *adzi_c99_slice_element(adzi_c99 *c, adzi_c99_slices *slices, int operand);
 
 /** The mask of the attribute `dim` of an operator that works along one dimension. */
 unsigned adzi_c99_dim_mask(const adzi_c99_call *call, const adzi_c99_value *value);
 
-/** Prints the declarations of `most`, the largest element of a lane, and of `total`, the sum of
+/** Prints the declarations of `most`, the largest element of a slice, and of `total`, the sum of
  * e^(x - most). The exponentials are kept in the operand `to`, unless it is -1. `limited` takes 0
  * instead of an infinite element, whose difference from itself is NaN. */
 void adzi_c99_print_exponentials(
-    adzi_c99 *c, const adzi_c99_lanes *lanes, int from, int to, bool limited);
+    adzi_c99 *c, const adzi_c99_slices *slices, int from, int to, bool limited);
 
 #endif

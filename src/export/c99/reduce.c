@@ -17,24 +17,24 @@ static const char *end_of(adz_dtype dtype, bool largest)
     }
 }
 
-/* One pass over each lane, by the statements of the row. */
+/* One pass over each slice, by the statements of the row. */
 void adzi_c99_reduce(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     const bool whole = !adzi_is_float(x->dtype);
     const adzi_c99_row *r = &call->row->c;
-    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
-    const int from = adzi_c99_lanes_add(&lanes, x), to = adzi_c99_lanes_add_reduced(&lanes, y);
-    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_slices slices = adzi_c99_slices_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
+    const int from = adzi_c99_slices_add(&slices, x), to = adzi_c99_slices_add_reduced(&slices, y);
+    adzi_c99_slices_open(c, &slices);
     adzi_c99_line(c, "%s s = %s;", adzi_c99_type(y->dtype),
         r->start != NULL ? r->start : end_of(x->dtype, r->than[0] == '>'));
-    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    adzi_c99_nest pass = adzi_c99_pass(c, &slices);
     adzi_c99_line(c, "const %s e = %s;", adzi_c99_type(x->dtype), pass.operand[from].text);
     adzi_c99_line(c, "%s;", whole && r->whole != NULL ? r->whole : r->element);
     adzi_c99_nest_close(c, &pass);
     if (r->mean) {
-        adzi_c99_line(c, "s /= %s;", adzi_c99_real(c, (double)lanes.count));
+        adzi_c99_line(c, "s /= %s;", adzi_c99_real(c, (double)slices.count));
     }
-    adzi_c99_line(c, "%s = s;", adzi_c99_lane_element(c, &lanes, to));
-    adzi_c99_lanes_close(c, &lanes);
+    adzi_c99_line(c, "%s = s;", adzi_c99_slice_element(c, &slices, to));
+    adzi_c99_slices_close(c, &slices);
 }

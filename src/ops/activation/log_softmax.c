@@ -1,12 +1,12 @@
 #include "ops/op.h"
-#include "ops/lanes.h"
+#include "ops/slices.h"
 
 /* The logarithm of the softmax along one dimension, torch.nn.functional.log_softmax.
  *
  *     y_i  = x_i - m - log(sum_j e^(x_j - m)),   m = max_j x_j
  *     dx_i = dy_i - e^(y_i) sum_j dy_j
  *
- * i and j count the elements of one lane, the elements of x[..., D, ...] along dim. Subtracting m
+ * i and j count the elements of one slice, the elements of x[..., D, ...] along dim. Subtracting m
  * keeps the exponentials at most 1. y has the shape of x. The node saves y, because e^y is the
  * softmax that the gradient needs. It keeps dim
  * as an attribute, counted from the first dimension. */
@@ -20,7 +20,7 @@ typedef struct {
 } log_softmax_attr;
 
 /* An expression of operators, which can be differentiated again. e^y is computed as softmax(y),
- * which is equal because the e^y of a lane sum to 1. It is also softmax(x). So inside an
+ * which is equal because the e^y of a slice sum to 1. It is also softmax(x). So inside an
  * expression, where nobody else can see y, it leads to x, and y is released after the backward. */
 /* Third formula: the node saves y, and the expression reads x. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -33,8 +33,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-/* One kernel computes a lane's sum and then its gradient. dx is written over dy where the engine is
- * dy's only owner: each element of dy is read a last time just before it is written. */
+/* One kernel computes a slice's sum and then its gradient. dx is written over dy where the engine
+ * is dy's only owner: each element of dy is read a last time just before it is written. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
@@ -43,7 +43,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }
-    adzi_lanes_run(KERNEL_FOR(log_softmax_backward, y->dtype), dx[0], 2, (adz_tensor *[]){ g, y },
+    adzi_slices_run(KERNEL_FOR(log_softmax_backward, y->dtype), dx[0], 2, (adz_tensor *[]){ g, y },
         adzi_attr(node, log_softmax_attr)->dim);
     return ADZ_OK;
 }
@@ -67,11 +67,11 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
     return adzi_form_status(at->dim >= 0);
 }
 
-/* The units of the launch are lanes. */
+/* The units of the launch are slices. */
 static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
 {
     const log_softmax_attr *at = block;
-    adzi_lanes_run(KERNEL_FOR(log_softmax, in[0]->dtype), y[0], 1, in, at->dim);
+    adzi_slices_run(KERNEL_FOR(log_softmax, in[0]->dtype), y[0], 1, in, at->dim);
 }
 
 const adzi_op adzi_op_log_softmax = { .name = "log_softmax",

@@ -3,8 +3,8 @@
  *     y_i  = (x_i - m) - log(sum_j e^(x_j - m)),   m = max_j x_j
  *     dx_i = dy_i - e^(y_i) sum_j dy_j
  *
- * A unit is one lane (ops/lanes.h). Lanes whose elements are contiguous (inner = 1) are
- * rows. All other lanes are columns of an [n, inner] matrix, of which up to 256 are computed
+ * A unit is one slice (ops/slices.h). Slices whose elements are contiguous (inner = 1) are
+ * rows. All other slices are columns of an [n, inner] matrix, of which up to 256 are computed
  * together, so that memory is read row by row. Sums run in f64, in an order that depends on the
  * shape alone.
  *
@@ -13,7 +13,7 @@
  */
 #ifndef elem
 #define THIS_FILE "ops/activation/log_softmax.kernel.c"
-#include "ops/lanes.h"
+#include "ops/slices.h"
 #include "tensor/kernel/vmath.h"
 #include "tensor/kernel/wide.kernel.h"
 #include "tensor/kernel/each_float.h"
@@ -25,7 +25,7 @@
  * logarithms of their sums are taken in one loop, so that independent evaluations overlap. exp_rows
  * leaves the exponentials in y, which is a free buffer of the right size. The last loop reads x
  * again and writes over them. */
-static void KERNEL(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+static void KERNEL(log_softmax_rows)(const adzi_slices_args *a, int64_t begin, int64_t end)
 {
     for (int64_t rows; begin < end; begin += rows) {
         rows = KERNEL(rows_together)(end - begin, a->n);
@@ -45,10 +45,10 @@ static void KERNEL(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, in
     }
 }
 
-/* Columns: w neighbouring lanes at once, in three walks over x: maximum, sum of exponentials,
- * result. Each walk reads memory row by row and vectorises over the lanes. The exponentials are
- * summed and not stored. Each lane is summed in the order of its elements, whatever w is. */
-static void KERNEL(log_softmax_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+/* Columns: w neighbouring slices at once, in three walks over x: maximum, sum of exponentials,
+ * result. Each walk reads memory row by row and vectorises over the slices. The exponentials are
+ * summed and not stored. Each slice is summed in the order of its elements, whatever w is. */
+static void KERNEL(log_softmax_columns)(const adzi_slices_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {
         w = KERNEL(group)(a, begin, end, &at);
@@ -72,14 +72,14 @@ static void KERNEL(log_softmax_columns)(const adzi_lanes_args *a, int64_t begin,
 /* Chooses the walk by the layout, which is one for all units of a launch. */
 void KERNEL(log_softmax)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_lanes_args *a = block;
+    const adzi_slices_args *a = block;
     (a->inner == 1 ? KERNEL(log_softmax_rows) : KERNEL(log_softmax_columns))(a, begin, end);
 }
 
 /* Rows: in[0] is dy, in[1] is y. The sum of dy runs in eight lanes of f64 and is rounded once, to
  * elem. y is the logarithm of a probability, so it is at most 0 and exp_nonpositive applies. dx may
  * be the memory of dy: an element of dy is read before it is overwritten. */
-static void KERNEL(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+static void KERNEL(log_softmax_backward_rows)(const adzi_slices_args *a, int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; ++r) {
         const elem *dy = (const elem *)(const void *)a->in[0] + r * a->n;
@@ -92,10 +92,10 @@ static void KERNEL(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t 
     }
 }
 
-/* Columns: the sums of dy of w neighbouring lanes are taken side by side in f64, each in the order
+/* Columns: the sums of dy of w neighbouring slices are taken side by side in f64, each in the order
  * of its elements. Both loops read memory row by row. */
 static void KERNEL(log_softmax_backward_columns)(
-    const adzi_lanes_args *a, int64_t begin, int64_t end)
+    const adzi_slices_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {
         w = KERNEL(group)(a, begin, end, &at);
@@ -119,7 +119,7 @@ static void KERNEL(log_softmax_backward_columns)(
 
 void KERNEL(log_softmax_backward)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_lanes_args *a = block;
+    const adzi_slices_args *a = block;
     (a->inner == 1 ? KERNEL(log_softmax_backward_rows) : KERNEL(log_softmax_backward_columns))(
         a, begin, end);
 }

@@ -3,17 +3,17 @@
  *     y_i  = e^(x_i - m) / sum_j e^(x_j - m),   m = max_j x_j
  *     dx_i = y_i (dy_i - sum_j dy_j y_j)
  *
- * A unit is one lane (ops/lanes.h). Lanes whose elements are contiguous (inner = 1) are
- * rows. All other lanes are columns of an [n, inner] matrix, of which up to 256 are computed
+ * A unit is one slice (ops/slices.h). Slices whose elements are contiguous (inner = 1) are
+ * rows. All other slices are columns of an [n, inner] matrix, of which up to 256 are computed
  * together, so that memory is read row by row. The forward reads x twice, for m and for the
  * exponentials, and keeps the exponentials in y until they are divided by their sum.
  *
- * Sums run in f64. The order of a sum depends on n and on whether the lanes are rows, never on the
+ * Sums run in f64. The order of a sum depends on n and on whether the slices are rows, never on the
  * number of threads or on the width of a register.
  */
 #ifndef elem
 #define THIS_FILE "ops/activation/softmax.kernel.c"
-#include "ops/lanes.h"
+#include "ops/slices.h"
 #include "tensor/kernel/vmath.h"
 #include "tensor/kernel/wide.kernel.h"
 #include "tensor/kernel/each_float.h"
@@ -24,9 +24,9 @@
 /* Rows, up to 16 at a time. exp_rows runs the maximum, the exponentials and the sum over all of
  * them, so that the steps of different rows overlap. Together they have at most 2048 elements and
  * stay in the L1 cache; a longer row is computed alone. The sum becomes one reciprocal, since a
- * product is cheaper than a division. A lane that contains NaN or +inf, or only -inf, becomes NaN,
+ * product is cheaper than a division. A slice that contains NaN or +inf, or only -inf, becomes NaN,
  * as in PyTorch. */
-static void KERNEL(softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+static void KERNEL(softmax_rows)(const adzi_slices_args *a, int64_t begin, int64_t end)
 {
     for (int64_t rows; begin < end; begin += rows) {
         rows = KERNEL(rows_together)(end - begin, a->n);
@@ -44,11 +44,11 @@ static void KERNEL(softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_
     }
 }
 
-/* Columns: w neighbouring lanes at once, with one maximum and one f64 sum per lane in a buffer. The
- * outer loops walk the elements of a lane and the inner ones the lanes, which are contiguous, so
- * inner loops vectorise. Each lane is summed in the order of its elements, whatever w is. After the
- * sums are known, m[j] holds the reciprocal of the sum of lane j. */
-static void KERNEL(softmax_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+/* Columns: w neighbouring slices at once, with one maximum and one f64 sum per slice in a buffer.
+ * The outer loops walk the elements of a slice and the inner ones the slices, which are contiguous,
+ * so inner loops vectorise. Each slice is summed in the order of its elements, whatever w is. After
+ * the sums are known, m[j] holds the reciprocal of the sum of slice j. */
+static void KERNEL(softmax_columns)(const adzi_slices_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {
         w = KERNEL(group)(a, begin, end, &at);
@@ -83,14 +83,14 @@ static void KERNEL(softmax_columns)(const adzi_lanes_args *a, int64_t begin, int
 /* Chooses the walk by the layout, which is one for all units of a launch. */
 void KERNEL(softmax)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_lanes_args *a = block;
+    const adzi_slices_args *a = block;
     (a->inner == 1 ? KERNEL(softmax_rows) : KERNEL(softmax_columns))(a, begin, end);
 }
 
 /* Rows: in[0] is dy, in[1] is y. The dot product is summed in f64, in eight lanes, and rounded
  * once. The second loop reads both rows again, mostly from the cache. dx may be the memory of dy:
  * an element of dy is read before it is overwritten. */
-static void KERNEL(softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+static void KERNEL(softmax_backward_rows)(const adzi_slices_args *a, int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; ++r) {
         const elem *dy = (const elem *)(const void *)a->in[0] + r * a->n;
@@ -103,9 +103,9 @@ static void KERNEL(softmax_backward_rows)(const adzi_lanes_args *a, int64_t begi
     }
 }
 
-/* Columns: the dot products of w neighbouring lanes are summed side by side in f64, each in the
+/* Columns: the dot products of w neighbouring slices are summed side by side in f64, each in the
  * order of its elements. Both loops read memory row by row. */
-static void KERNEL(softmax_backward_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+static void KERNEL(softmax_backward_columns)(const adzi_slices_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {
         w = KERNEL(group)(a, begin, end, &at);
@@ -129,7 +129,7 @@ static void KERNEL(softmax_backward_columns)(const adzi_lanes_args *a, int64_t b
 
 void KERNEL(softmax_backward)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_lanes_args *a = block;
+    const adzi_slices_args *a = block;
     (a->inner == 1 ? KERNEL(softmax_backward_rows) : KERNEL(softmax_backward_columns))(
         a, begin, end);
 }

@@ -27,7 +27,7 @@
 #include <string.h>
 
 #include "ops/attention/attention_blocks.kernel.h"
-#include "ops/lanes.h"
+#include "ops/slices.h"
 #include "tensor/kernel/vmath.h"
 #ifdef ADZI_X86
 #include <immintrin.h>

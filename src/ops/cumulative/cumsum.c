@@ -1,5 +1,5 @@
 #include "ops/op.h"
-#include "ops/lanes.h"
+#include "ops/slices.h"
 
 /* Running sums along one dimension, torch.cumsum.
  *
@@ -39,17 +39,17 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
     return adzi_form_status(at->dim >= 0);
 }
 
-/* Units are lanes, the runs of n elements along `dim`. `reverse` makes the kernel walk each lane
+/* Units are slices, the runs of n elements along `dim`. `reverse` makes the kernel walk each slice
  * from its last element to its first. */
 static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
 {
     const cumsum_attr *at = block;
     const adz_tensor *x = in[0];
-    adzi_lanes_args args = { .in = { x->data }, .out = y[0]->data, .reverse = at->reverse };
-    const int64_t lanes = adzi_lanes(&args, x, at->dim);
+    adzi_slices_args args = { .in = { x->data }, .out = y[0]->data, .reverse = at->reverse };
+    const int64_t slices = adzi_slices(&args, x, at->dim);
     if (x->numel > 0) {
-        adzi_launch(
-            KERNEL_FOR(cumsum, x->dtype), adzi_lanes_args, &args, lanes, adzi_lanes_grain(args.n));
+        adzi_launch(KERNEL_FOR(cumsum, x->dtype), adzi_slices_args, &args, slices,
+            adzi_slices_grain(args.n));
     }
 }
 

@@ -13,17 +13,17 @@ static void running_sum(
             to.strides[d] = -to.strides[d];
         }
     }
-    adzi_c99_lanes lanes = adzi_c99_lanes_of(&from, mask);
-    const int x = adzi_c99_lanes_add(&lanes, &from), y = adzi_c99_lanes_add(&lanes, &to);
-    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_slices slices = adzi_c99_slices_of(&from, mask);
+    const int x = adzi_c99_slices_add(&slices, &from), y = adzi_c99_slices_add(&slices, &to);
+    adzi_c99_slices_open(c, &slices);
     adzi_c99_line(c, "%s s = 0;", adzi_c99_type(to.dtype));
-    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    adzi_c99_nest pass = adzi_c99_pass(c, &slices);
     adzi_c99_line(c,
         adzi_is_float(to.dtype) ? "s += %s;" : "s = (int32_t)((uint32_t)s + (uint32_t)%s);",
         pass.operand[x].text);
     adzi_c99_line(c, "%s = s;", pass.operand[y].text);
     adzi_c99_nest_close(c, &pass);
-    adzi_c99_lanes_close(c, &lanes);
+    adzi_c99_slices_close(c, &slices);
 }
 
 ADZI_C99_PRINTER(cumsum)

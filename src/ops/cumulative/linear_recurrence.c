@@ -184,24 +184,24 @@ static adz_status shape_rule(adz_result *s, adz_tensor *const *in, void *block)
     return adzi_form_status(at->dim >= 0 && adzi_check_recurrence(&call, at->dim));
 }
 
-int64_t adzi_recurrence_lanes(
-    adzi_lanes_args *args, adz_tensor *const *in, const adz_tensor *out, int dim)
+int64_t adzi_recurrence_slices(
+    adzi_slices_args *args, adz_tensor *const *in, const adz_tensor *out, int dim)
 {
     for (int i = A; i <= S0; ++i) {
         args->in[i] = adzi_is_none(in[i]) ? NULL : in[i]->data;
     }
     args->out = out->data;
-    return adzi_lanes(args, out, dim);
+    return adzi_slices(args, out, dim);
 }
 
-/* Units are lanes along time. A lane is sequential; other lanes do not depend on it. */
+/* Units are slices along time. A slice is sequential; other slices do not depend on it. */
 static void launch(adz_tensor *const *s, adz_tensor *const *in, const void *block)
 {
     const recurrence_attr *at = block;
-    adzi_lanes_args args = { .reverse = at->reverse };
-    const int64_t lanes = adzi_recurrence_lanes(&args, in, s[0], at->dim);
-    adzi_launch(KERNEL_FOR(linear_recurrence, s[0]->dtype), adzi_lanes_args, &args, lanes,
-        adzi_lanes_grain(args.n));
+    adzi_slices_args args = { .reverse = at->reverse };
+    const int64_t slices = adzi_recurrence_slices(&args, in, s[0], at->dim);
+    adzi_launch(KERNEL_FOR(linear_recurrence, s[0]->dtype), adzi_slices_args, &args, slices,
+        adzi_slices_grain(args.n));
 }
 
 const adzi_op adzi_op_linear_recurrence = { .name = name,

@@ -2,7 +2,7 @@
 #ifndef ADZI_OPS_CUMULATIVE_LINEAR_RECURRENCE_H
 #define ADZI_OPS_CUMULATIVE_LINEAR_RECURRENCE_H
 
-#include "ops/lanes.h"
+#include "ops/slices.h"
 #include "ops/op.h"
 
 /**
@@ -25,10 +25,10 @@ typedef struct adzi_recurrence_inputs {
 /** Checks shapes and dtypes of the inputs. False with the error recorded. */
 bool adzi_check_recurrence(const adzi_recurrence_inputs *call, int dim);
 
-/** Fills in, out, n and inner. in[2], with one element per lane, may be ADZ_NONE. Returns the
- * number of lanes. */
-int64_t adzi_recurrence_lanes(
-    adzi_lanes_args *args, adz_tensor *const *in, const adz_tensor *out, int dim);
+/** Fills in, out, n and inner. in[2], with one element per slice, may be ADZ_NONE. Returns the
+ * number of slices. */
+int64_t adzi_recurrence_slices(
+    adzi_slices_args *args, adz_tensor *const *in, const adz_tensor *out, int dim);
 
 /* How the steps look from the one after or before them. Step 1 is the last along `dim` when
  * `reverse`; both are expressions of operators. */

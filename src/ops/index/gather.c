@@ -40,7 +40,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (sums == NULL) {
         return adzi_status(NULL);
     }
-    /* Long lanes of f32 are summed in f64, which the expression does. */
+    /* Long slices of f32 are summed in f64, which the expression does. */
     if (index->numel > 0 && !adzi_scatter_fits(sums, index, dim)) {
         return backward(node, dx, dy);
     }

@@ -17,8 +17,8 @@ bool adzi_index_fits(
 void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *index, int dim);
 
 /** Returns true if adzi_scatter_into may write to y itself. Returns false if many f32 numbers are
- * added along `dim` and a lane of y is so long that their f64 sums need an f64 copy of y, which the
- * caller has to pass instead. */
+ * added along `dim` and a slice of y is so long that their f64 sums need an f64 copy of y, which
+ * the caller has to pass instead. */
 bool adzi_scatter_fits(const adz_tensor *y, const adz_tensor *index, int dim);
 
 /** y += src at the index, which has been checked, all of one rank. Cannot fail. */

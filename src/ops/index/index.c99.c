@@ -131,17 +131,17 @@ static void gather(adzi_c99 *c, const lookup *l, bool add_to_x)
 {
     const adzi_c99_value *x = l->table, *index = l->ids, *y = l->y;
     const int dim = l->dim;
-    adzi_c99_value lane = *x, part = *y;
+    adzi_c99_value slice = *x, part = *y;
     for (int d = 0; d < x->rank; ++d) {
-        lane.sizes[d] = part.sizes[d] = index->sizes[d];
+        slice.sizes[d] = part.sizes[d] = index->sizes[d];
     }
     const int64_t stride = x->rank > 0 ? x->strides[dim] : 1;
     if (x->rank > 0) {
-        lane.strides[dim] = 0;
+        slice.strides[dim] = 0;
     }
     adzi_c99_nest nest = adzi_c99_nest_of(index->rank, index->sizes);
     const int at = adzi_c99_nest_add(&nest, index), to = adzi_c99_nest_add(&nest, &part);
-    const int from = adzi_c99_nest_add(&nest, &lane);
+    const int from = adzi_c99_nest_add(&nest, &slice);
     nest.operand[from].memory = -1;
     adzi_c99_nest_open(c, &nest);
     char position[2 * ADZI_C99_TEXT] = "", step[ADZI_C99_TEXT + 24],

@@ -1,7 +1,7 @@
 #include "ops/index/indices.h"
 #include "ops/index/rows.h"
 
-/* Slices at a list of indices along one dimension, torch.index_select.
+/* Subtensors at a list of indices along one dimension, torch.index_select.
  *
  *     y[:, k, :]  = x[:, index[k], :]
  *     dx[:, v, :] = sum of dy[:, k, :] over the k with index[k] = v
@@ -16,7 +16,7 @@ typedef struct {
     int64_t size; /* of x along dim, which the gradient gets back */
 } index_select_attr;
 
-/* Each slice of dy is added to the slice of x that it was taken from. The sum of rows is an
+/* Each subtensor of dy is added to that of x that it was taken from. The sum of rows is an
  * operator, so the gradient can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {

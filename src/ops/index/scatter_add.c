@@ -15,11 +15,11 @@
 
 KERNEL_TABLE_ALL(scatter_add);
 KERNEL_TABLE_FLOAT(scatter_add_wide);
-KERNEL_TABLE_FLOAT(scatter_add_lane);
+KERNEL_TABLE_FLOAT(scatter_add_slice);
 
-/* Lanes of an f32 index longer than this are summed in f64, because f32 sums of many elements lose
+/* Slices of an f32 index longer than this are summed in f64, because f32 sums of many elements lose
  * digits. */
-enum { LONG_LANE = 16 };
+enum { LONG_SLICE = 16 };
 
 typedef struct {
     int dim; /* the dimension along which the index counts, 0 or more */
@@ -108,21 +108,22 @@ static bool check(adzi_call *call, void *block)
                "positions of a dimension of x", x);
 }
 
-/* True if lanes of f32 are so long that they are summed in f64. */
+/* True if slices of f32 are so long that they are summed in f64. */
 static bool is_wide(const adz_tensor *y, const adz_tensor *index, int dim)
 {
-    return y->dtype == ADZ_F32 && y->rank > 0 && index->rank > 0 && index->sizes[dim] > LONG_LANE;
+    return y->dtype == ADZ_F32 && y->rank > 0 && index->rank > 0 && index->sizes[dim] > LONG_SLICE;
 }
 
-/* A lane of y of at most ADZI_SCATTER_LANE elements has its f64 sums on the stack of the kernel. A
- * longer one needs an f64 copy of y, which this function's caller has to provide. */
+/* A slice of y of at most ADZI_SCATTER_SLICE elements has its f64 sums on the stack of the kernel.
+ * A longer one needs an f64 copy of y, which this function's caller has to provide. */
 bool adzi_scatter_fits(const adz_tensor *y, const adz_tensor *index, int dim)
 {
-    return !is_wide(y, index, dim) || y->sizes[dim] <= ADZI_SCATTER_LANE;
+    return !is_wide(y, index, dim) || y->sizes[dim] <= ADZI_SCATTER_SLICE;
 }
 
-/* Adds src to y at the index. Units are lanes of the index along `dim`: all elements of a lane go
- * to one lane of y, so no two units write to one element. y may be an f64 copy of an f32 tensor. */
+/* Adds src to y at the index. Units are slices of the index along `dim`: all elements of a slice go
+ * to one slice of y, so no two units write to one element. y may be an f64 copy of an f32 tensor.
+ */
 void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim)
 {
     adzi_scatter_args args = {
@@ -137,14 +138,14 @@ void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *i
             args.index_along = index->strides[d];
             continue;
         }
-        /* The other dimensions number the lanes. */
+        /* The other dimensions number the slices. */
         args.sizes[args.rank] = index->sizes[d];
         args.y_strides[args.rank] = y->strides[d];
         args.from_strides[args.rank] = src->strides[d];
         args.index_strides[args.rank++] = index->strides[d];
     }
     adzi_kernel kernel = y->dtype != src->dtype   ? KERNEL_FOR(scatter_add_wide, src->dtype)
-                         : is_wide(y, index, dim) ? KERNEL_FOR(scatter_add_lane, src->dtype)
+                         : is_wide(y, index, dim) ? KERNEL_FOR(scatter_add_slice, src->dtype)
                                                   : KERNEL_FOR(scatter_add, src->dtype);
     adzi_launch(kernel, adzi_scatter_args, &args, index->numel / args.n,
         adzi_grain_of(ADZI_POINTWISE_GRAIN, args.n));

@@ -2,14 +2,14 @@
  *
  *     y[i_0, .., index[i_0, .., i_dim, ..], ..] += from[i_0, .., i_dim, ..]
  *
- * It is also the derivative of gather. A unit is one lane of the index along dim. All elements of
- * a lane are added to one lane of y, and no other unit writes there, so threads need no atomics.
- * Within a lane, elements are added in the order of the index, so the bits do not depend on the
+ * It is also the derivative of gather. A unit is one slice of the index along dim. All elements of
+ * a slice are added to one slice of y, and no other unit writes there, so threads need no atomics.
+ * Within a slice, elements are added in the order of the index, so the bits do not depend on the
  * number of threads. Operands may have any strides.
  *
  *     scatter_add        y has the dtype of `from`
- *     scatter_add_wide   y is f64, for lanes longer than ADZI_SCATTER_LANE
- *     scatter_add_lane   lanes of up to ADZI_SCATTER_LANE elements, summed in an f64 buffer
+ *     scatter_add_wide   y is f64, for slices longer than ADZI_SCATTER_SLICE
+ *     scatter_add_slice   slices of up to ADZI_SCATTER_SLICE elements, summed in an f64 buffer
  */
 #ifndef elem
 #define THIS_FILE "ops/index/scatter_add.kernel.c"
@@ -17,14 +17,14 @@
 #include "tensor/kernel/each_type.h"
 #else
 
-/* The offsets of the first elements of a lane in y, in `from` and in the index. */
-static inline void KERNEL(scatter_lane)(
-    const adzi_scatter_args *args, int64_t lane, int64_t *y, int64_t *from, int64_t *index)
+/* The offsets of the first elements of a slice in y, in `from` and in the index. */
+static inline void KERNEL(scatter_slice)(
+    const adzi_scatter_args *args, int64_t slice, int64_t *y, int64_t *from, int64_t *index)
 {
     *y = *from = *index = 0;
     for (int d = args->rank - 1; d >= 0; --d) {
-        const int64_t position = d > 0 ? lane % args->sizes[d] : lane;
-        lane = d > 0 ? lane / args->sizes[d] : 0;
+        const int64_t position = d > 0 ? slice % args->sizes[d] : slice;
+        slice = d > 0 ? slice / args->sizes[d] : 0;
         *y += position * args->y_strides[d];
         *from += position * args->from_strides[d];
         *index += position * args->index_strides[d];
@@ -33,22 +33,22 @@ static inline void KERNEL(scatter_lane)(
 
 /* SCATTER(name, TY, SUM) makes a kernel that replaces an element a of y, of type TY, by the
  * expression SUM of a and of the element b that is added. */
-#define SCATTER(name, TY, SUM)                                             \
-    void KERNEL(name)(const void *block, int64_t begin, int64_t end)       \
-    {                                                                      \
-        const adzi_scatter_args *args = block;                             \
-        for (int64_t lane = begin; lane < end; ++lane) {                   \
-            int64_t at_y, at_from, at_index;                               \
-            KERNEL(scatter_lane)(args, lane, &at_y, &at_from, &at_index);  \
-            TY *y = (TY *)args->y + at_y;                                  \
-            const elem *from = (const elem *)args->from + at_from;         \
-            const int64_t *index = args->index + at_index;                 \
-            for (int64_t i = 0; i < args->n; ++i) {                        \
-                TY *to = y + index[i * args->index_along] * args->y_along; \
-                const TY a = *to, b = (TY)from[i * args->from_along];      \
-                *to = (TY)(SUM);                                           \
-            }                                                              \
-        }                                                                  \
+#define SCATTER(name, TY, SUM)                                              \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end)        \
+    {                                                                       \
+        const adzi_scatter_args *args = block;                              \
+        for (int64_t slice = begin; slice < end; ++slice) {                 \
+            int64_t at_y, at_from, at_index;                                \
+            KERNEL(scatter_slice)(args, slice, &at_y, &at_from, &at_index); \
+            TY *y = (TY *)args->y + at_y;                                   \
+            const elem *from = (const elem *)args->from + at_from;          \
+            const int64_t *index = args->index + at_index;                  \
+            for (int64_t i = 0; i < args->n; ++i) {                         \
+                TY *to = y + index[i * args->index_along] * args->y_along;  \
+                const TY a = *to, b = (TY)from[i * args->from_along];       \
+                *to = (TY)(SUM);                                            \
+            }                                                               \
+        }                                                                   \
     }
 
 #if ELEM_IS_BOOL
@@ -57,15 +57,15 @@ SCATTER(scatter_add, elem, a | b)
 SCATTER(scatter_add, elem, a + b)
 SCATTER(scatter_add_wide, double, a + b)
 
-/* Adds one lane by way of a buffer of f64 sums, which is rounded once at the end. f, i and s are
+/* Adds one slice by way of a buffer of f64 sums, which is rounded once at the end. f, i and s are
  * the strides of `from`, of the index and of y; a call with the constant 1 gets loops without
  * multiplications. */
-static inline __attribute__((always_inline)) void KERNEL(add_lane)(const adzi_scatter_args *args,
+static inline __attribute__((always_inline)) void KERNEL(add_slice)(const adzi_scatter_args *args,
     elem *y, const elem *from, const int64_t *index, const int64_t f, const int64_t i,
     const int64_t s)
 {
     const int64_t n = args->n, length = args->length;
-    double sums[ADZI_SCATTER_LANE];
+    double sums[ADZI_SCATTER_SLICE];
     for (int64_t k = 0; k < length; ++k) {
         sums[k] = (double)y[k * s];
     }
@@ -77,21 +77,21 @@ static inline __attribute__((always_inline)) void KERNEL(add_lane)(const adzi_sc
     }
 }
 
-/* scatter_add with sums in f64, for lanes of y of at most ADZI_SCATTER_LANE elements. */
-void KERNEL(scatter_add_lane)(const void *block, int64_t begin, int64_t end)
+/* scatter_add with sums in f64, for slices of y of at most ADZI_SCATTER_SLICE elements. */
+void KERNEL(scatter_add_slice)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_scatter_args *args = block;
     const int64_t f = args->from_along, i = args->index_along, s = args->y_along;
-    for (int64_t lane = begin; lane < end; ++lane) {
+    for (int64_t slice = begin; slice < end; ++slice) {
         int64_t at_y, at_from, at_index;
-        KERNEL(scatter_lane)(args, lane, &at_y, &at_from, &at_index);
+        KERNEL(scatter_slice)(args, slice, &at_y, &at_from, &at_index);
         elem *y = (elem *)args->y + at_y;
         const elem *from = (const elem *)args->from + at_from;
         const int64_t *index = args->index + at_index;
         if (f == 1 && i == 1 && s == 1) {
-            KERNEL(add_lane)(args, y, from, index, 1, 1, 1);
+            KERNEL(add_slice)(args, y, from, index, 1, 1, 1);
         } else {
-            KERNEL(add_lane)(args, y, from, index, f, i, s);
+            KERNEL(add_slice)(args, y, from, index, f, i, s);
         }
     }
 }

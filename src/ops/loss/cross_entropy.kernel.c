@@ -22,7 +22,7 @@
 #ifndef elem
 #define THIS_FILE "ops/loss/cross_entropy.kernel.c"
 #include "ops/loss/class_target.h"
-#include "ops/lanes.h"
+#include "ops/slices.h"
 #include "tensor/kernel/vmath.h"
 #include "tensor/kernel/wide.kernel.h"
 #include "tensor/kernel/each_float.h"

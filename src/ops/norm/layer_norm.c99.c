@@ -1,4 +1,4 @@
-/* Layer norm, in passes over each lane. Its expression would take a buffer of the size of x. */
+/* Layer norm, in passes over each slice. Its expression would take a buffer of the size of x. */
 #include <stdio.h>
 
 #include "export/c99/printer.h"
@@ -13,23 +13,23 @@ static unsigned normalised_dims(const adzi_c99_call *call, const adzi_c99_value 
     return mask;
 }
 
-/* An element without the mean of its lane, of which `rest` was rounded away. */
+/* An element without the mean of its slice, of which `rest` was rounded away. */
 #define CENTRED "((%s - mean) - rest)"
 
-/* Prints the mean of the lane, as that of the differences from its first element, and rstd = 1 /
+/* Prints the mean of the slice, as that of the differences from its first element, and rstd = 1 /
  * sqrt(variance + eps). The differences keep the digits of elements whose mean is large, and those
  * of equal elements are exactly 0. */
-static void print_moments(adzi_c99 *c, adzi_c99_lanes *lanes, int from, double eps)
+static void print_moments(adzi_c99 *c, adzi_c99_slices *slices, int from, double eps)
 {
-    const char *n = adzi_c99_real(c, (double)lanes->count);
-    adzi_c99_line(c, "const float first = %s;", adzi_c99_lane_element(c, lanes, from));
+    const char *n = adzi_c99_real(c, (double)slices->count);
+    adzi_c99_line(c, "const float first = %s;", adzi_c99_slice_element(c, slices, from));
     adzi_c99_line(c, "float level = 0, variance = 0;");
-    adzi_c99_nest pass = adzi_c99_pass(c, lanes);
+    adzi_c99_nest pass = adzi_c99_pass(c, slices);
     adzi_c99_line(c, "level += %s - first;", pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
     adzi_c99_line(c, "level /= %s;", n);
     adzi_c99_line(c, "const float mean = first + level, rest = level - (mean - first);");
-    pass = adzi_c99_pass(c, lanes);
+    pass = adzi_c99_pass(c, slices);
     adzi_c99_line(c, "const float d = " CENTRED ";", pass.operand[from].text);
     adzi_c99_line(c, "variance += d * d;");
     adzi_c99_nest_close(c, &pass);
@@ -42,9 +42,9 @@ typedef struct {
 } normalised;
 
 /* Prints the last pass: y = (x - mean) rstd weight + bias. */
-static void print_result(adzi_c99 *c, const adzi_c99_lanes *lanes, normalised at)
+static void print_result(adzi_c99 *c, const adzi_c99_slices *slices, normalised at)
 {
-    adzi_c99_nest pass = adzi_c99_pass(c, lanes);
+    adzi_c99_nest pass = adzi_c99_pass(c, slices);
     const bool w = at.weight >= 0, b = at.bias >= 0;
     adzi_c99_line(c, "%s = " CENTRED " * rstd%s%s%s%s;", pass.operand[at.to].text,
         pass.operand[at.from].text, w ? " * " : "", w ? pass.operand[at.weight].text : "",
@@ -56,13 +56,13 @@ static void print_result(adzi_c99 *c, const adzi_c99_lanes *lanes, normalised at
 ADZI_C99_PRINTER(layer_norm)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
-    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, normalised_dims(call, x));
-    const int from = adzi_c99_lanes_add(&lanes, x);
-    const int to = adzi_c99_lanes_add(&lanes, adzi_c99_out(c, call, 0));
-    const int w = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 1));
-    const int b = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 2));
-    adzi_c99_lanes_open(c, &lanes);
-    print_moments(c, &lanes, from, adzi_c99_attr(call, "eps", 1e-5));
-    print_result(c, &lanes, (normalised){ to, from, w, b });
-    adzi_c99_lanes_close(c, &lanes);
+    adzi_c99_slices slices = adzi_c99_slices_of(x, normalised_dims(call, x));
+    const int from = adzi_c99_slices_add(&slices, x);
+    const int to = adzi_c99_slices_add(&slices, adzi_c99_out(c, call, 0));
+    const int w = adzi_c99_slices_add(&slices, adzi_c99_in(c, call, 1));
+    const int b = adzi_c99_slices_add(&slices, adzi_c99_in(c, call, 2));
+    adzi_c99_slices_open(c, &slices);
+    print_moments(c, &slices, from, adzi_c99_attr(call, "eps", 1e-5));
+    print_result(c, &slices, (normalised){ to, from, w, b });
+    adzi_c99_slices_close(c, &slices);
 }

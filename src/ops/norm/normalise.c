@@ -15,7 +15,7 @@ static adz_tensor *unknown_where(adz_tensor *rstd, adz_tensor *mask)
     return adz_mul(rstd, adz_masked_fill(ones, mask, NAN));
 }
 
-/* x minus the first element of each lane along dims, as a constant. What is normalised does not
+/* x minus the first element of each slice along dims, as a constant. What is normalised does not
  * change, and the mean of the differences keeps the digits that a large mean would round away. */
 static adz_tensor *from_first(adz_tensor *x, adz_dims dims)
 {

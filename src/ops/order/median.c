@@ -1,7 +1,7 @@
 #include "ops/op.h"
 
 /* The middle element along a dimension, torch.median: the lower one of two. A composition: the
- * lanes are sorted, and NaN comes last, so that a lane has a NaN if its last element is one. */
+ * slices are sorted, and NaN comes last, so that a slice has a NaN if its last element is one. */
 adz_tensor *adz_median(adz_tensor *x, int dim, bool keepdim, adz_tensor **indices)
 {
     static const char op[] = "median";

@@ -4,10 +4,10 @@
 
 /* The quantile along a dimension, torch.quantile.
  *
- *     position = q (n - 1) in the sorted lane x,   w = position - floor(position)
+ *     position = q (n - 1) in the sorted slice x,   w = position - floor(position)
  *     linear: x[floor] + w (x[ceil] - x[floor])
  *
- * A composition: the lanes are sorted, and NaN comes last, so that a lane has a NaN if its last
+ * A composition: the slices are sorted, and NaN comes last, so that a slice has a NaN if its last
  * element is one. */
 
 static const adzi_rounding down = { floor, adz_floor }, up = { ceil, adz_ceil },
@@ -41,8 +41,8 @@ const adzi_quantile_way *adzi_quantile_check(
             "rule is %d, which is no adz_quantile_rule; ADZ_QUANTILE_LINEAR is usual", (int)rule);
     }
     if (x->rank > 0 && x->sizes[*dim] == 0) {
-        return adzi_fail(
-            op, ADZ_ERR_SHAPE, "a lane of x%s has no elements and no quantile", adzi_text_shape(x));
+        return adzi_fail(op, ADZ_ERR_SHAPE, "a slice of x%s has no elements and no quantile",
+            adzi_text_shape(x));
     }
     return &ways[rule];
 }

@@ -22,14 +22,14 @@ typedef struct adzi_quantile_way {
 const adzi_quantile_way *adzi_quantile_check(
     const char *op, const adz_tensor *x, adz_quantile_rule rule, int *dim);
 
-/** Whether the position in lanes of n elements is computed in f32, as PyTorch does for x in f32.
+/** Whether the position in slices of n elements is computed in f32, as PyTorch does for x in f32.
  * From 2^24 on, which PyTorch refuses, f32 does not have every position. */
 bool adzi_quantile_in_single(const adz_tensor *x, int64_t n);
 
 /**
- * The quantiles of sorted lanes.
+ * The quantiles of sorted slices.
  *
- * @param sorted  lanes along dim, with the last element NaN if there is one
+ * @param sorted  slices along dim, with the last element NaN if there is one
  * @param low     K elements along dim
  * @param high    shaped like low, or NULL if low is the result
  * @param weight  of high, broadcasts to low

@@ -71,12 +71,12 @@ static adz_tensor *indices_of(const adzi_rounding *way, adz_tensor *position, in
     return adz_clamp(at, 0, (double)(n - 1));
 }
 
-/* The quantiles in the lanes' dimension: y[..., K, ...]. */
+/* The quantiles in the slices' dimension: y[..., K, ...]. */
 static adz_tensor *along(
     adz_tensor *x, adz_tensor *q, int dim, const adzi_quantile_way *way, adz_tensor *inside)
 {
     const int64_t n = x->sizes[dim];
-    adz_shape column = { .rank = x->rank - dim }; /* [K, 1, ...], as lanes broadcast */
+    adz_shape column = { .rank = x->rank - dim }; /* [K, 1, ...], as slices broadcast */
     for (int d = 0; d < column.rank; ++d) {
         column.sizes[d] = d == 0 ? q->numel : 1;
     }
@@ -109,11 +109,11 @@ adz_tensor *adz_quantiles(
     }
     adz_tensor *flat = adz_reshape(q, ADZ_SHAPE(q->numel));
     adz_tensor *inside = flat != NULL ? inside_of(flat) : NULL;
-    adz_tensor *lanes = x->rank > 0 ? x : adz_reshape(x, ADZ_SHAPE(1));
-    if (inside == NULL || lanes == NULL) {
+    adz_tensor *slices = x->rank > 0 ? x : adz_reshape(x, ADZ_SHAPE(1));
+    if (inside == NULL || slices == NULL) {
         return NULL;
     }
-    adz_tensor *y = along(lanes, flat, dim, way, inside);
+    adz_tensor *y = along(slices, flat, dim, way, inside);
     if (x->rank > 0) {
         y = adz_transpose(adz_unsqueeze(y, 0), 0, dim + 1); /* K comes first */
         y = keepdim ? y : adz_squeeze(y, dim + 1);

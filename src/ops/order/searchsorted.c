@@ -2,12 +2,12 @@
 
 #include "ops/op.h"
 
-/* Where values belong in sorted lanes, torch.searchsorted.
+/* Where values belong in sorted slices, torch.searchsorted.
  *
- *     y = the number of elements e of the lane with e < value, or e <= value if `right`
+ *     y = the number of elements e of the slice with e < value, or e <= value if `right`
  *
- * sorted[n] serves values of any shape. sorted[..., n] has a lane for each row of values[..., m]. y
- * is i64 and shaped like the values. Not differentiable, so nothing is saved. */
+ * sorted[n] serves values of any shape. sorted[..., n] has a slice for each row of values[..., m].
+ * y is i64 and shaped like the values. Not differentiable, so nothing is saved. */
 
 typedef struct {
     bool right;
@@ -25,14 +25,14 @@ static adz_tensor *comes_before(adz_tensor *a, adz_tensor *b)
     return adz_logical_or(less, adz_logical_and(adz_isnan(b), adz_logical_not(adz_isnan(a))));
 }
 
-/* The forward as an expression: each value is compared with all elements of its lane. */
+/* The forward as an expression: each value is compared with all elements of its slice. */
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *block)
 {
     const search_attr *at = block;
     adz_tensor *values = adz_unsqueeze(in[1], -1);
-    adz_tensor *lanes = in[0]->rank > 1 ? adz_unsqueeze(in[0], -2) : in[0];
+    adz_tensor *slices = in[0]->rank > 1 ? adz_unsqueeze(in[0], -2) : in[0];
     adz_tensor *before =
-        at->right ? adz_logical_not(comes_before(values, lanes)) : comes_before(lanes, values);
+        at->right ? adz_logical_not(comes_before(values, slices)) : comes_before(slices, values);
     y[0] = adz_sum(adz_to(before, ADZ_I64), ADZ_DIMS(-1), ADZ_DROPDIM);
     return adzi_status(y[0]);
 }
@@ -64,9 +64,9 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
     return ADZ_OK;
 }
 
-/* What the host needs to report a lane that is not sorted. */
+/* What the host needs to report a slice that is not sorted. */
 typedef struct {
-    int64_t n; /* elements of a lane */
+    int64_t n; /* elements of a slice */
     const int64_t *bad;
 } report_args;
 
@@ -78,11 +78,11 @@ static adz_status report(const void *block)
     return *args->bad < 0
                ? ADZ_OK
                : adzi_error("searchsorted", ADZ_ERR_ARGUMENT,
-                     "element %lld of lane %lld of sorted is less than the one before it; sort the lanes with adz_sort, or their indices with adz_argsort",
+                     "element %lld of slice %lld of sorted is less than the one before it; sort the slices with adz_sort, or their indices with adz_argsort",
                      (long long)(*args->bad % args->n), (long long)(*args->bad / args->n));
 }
 
-/* A search in a lane that is not sorted would find wrong positions. */
+/* A search in a slice that is not sorted would find wrong positions. */
 static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
     const adz_tensor *sorted = in[0], *bad = adzi_scratch("searchsorted", ADZ_I64, 0, NULL);
@@ -103,15 +103,15 @@ static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
 
 static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
 {
-    const adz_tensor *lanes = in[0], *wanted = in[1];
-    if (lanes->numel == 0) {
+    const adz_tensor *slices = in[0], *wanted = in[1];
+    if (slices->numel == 0) {
         adzi_fill(y[0], 0);
     } else if (y[0]->numel > 0) {
-        const adzi_search_args args = { lanes->data, wanted->data, (int64_t *)(void *)y[0]->data,
-            lanes->sizes[lanes->rank - 1],
-            lanes->rank > 1 ? wanted->sizes[wanted->rank - 1] : y[0]->numel,
+        const adzi_search_args args = { slices->data, wanted->data, (int64_t *)(void *)y[0]->data,
+            slices->sizes[slices->rank - 1],
+            slices->rank > 1 ? wanted->sizes[wanted->rank - 1] : y[0]->numel,
             ((const search_attr *)block)->right };
-        adzi_launch(KERNEL_FOR(searchsorted, lanes->dtype), adzi_search_args, &args, y[0]->numel,
+        adzi_launch(KERNEL_FOR(searchsorted, slices->dtype), adzi_search_args, &args, y[0]->numel,
             adzi_grain_of(ADZI_POINTWISE_GRAIN, 16));
     }
 }

@@ -1,6 +1,6 @@
 /* Kernels of searchsorted.
  *
- *     y[i] = the number of elements of the lane that come before values[i]
+ *     y[i] = the number of elements of the slice that come before values[i]
  *
  * A unit is one value. NaN counts as the largest element, as sort has it. */
 #ifndef elem
@@ -25,7 +25,7 @@ void KERNEL(search_ascends)(const void *block, int64_t begin, int64_t end)
         return;
     }
     *args->bad = -1;
-    for (int64_t lane = 0; lane < args->lanes; ++lane, x += args->n) {
+    for (int64_t slice = 0; slice < args->slices; ++slice, x += args->n) {
         /* The loop without a branch runs first. */
         bool falls = false;
         for (int64_t i = 1; i < args->n; ++i) {
@@ -33,7 +33,7 @@ void KERNEL(search_ascends)(const void *block, int64_t begin, int64_t end)
         }
         for (int64_t i = 1; i < args->n && falls; ++i) {
             if (COMES_BEFORE(x[i], x[i - 1])) {
-                *args->bad = lane * args->n + i;
+                *args->bad = slice * args->n + i;
                 return;
             }
         }
@@ -46,12 +46,12 @@ void KERNEL(searchsorted)(const void *block, int64_t begin, int64_t end)
     const adzi_search_args *args = block;
     const elem *values = args->values;
     for (int64_t i = begin; i < end; ++i) {
-        const elem *lane = (const elem *)args->sorted + i / args->per * args->n;
+        const elem *slice = (const elem *)args->sorted + i / args->per * args->n;
         const elem value = values[i];
         int64_t from = 0;
         for (int64_t left = args->n; left > 0;) {
             const int64_t half = left / 2;
-            const elem middle = lane[from + half];
+            const elem middle = slice[from + half];
             const bool before =
                 args->right ? !COMES_BEFORE(value, middle) : COMES_BEFORE(middle, value);
             from += before ? half + 1 : 0;

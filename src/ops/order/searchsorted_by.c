@@ -1,7 +1,7 @@
 #include "ops/op.h"
 
-/* Where values belong in lanes that come with the order of their elements, torch.searchsorted with
- * a sorter. A composition: the lanes are put in order, which takes one pass as the check of their
+/* Where values belong in slices that come with the order of their elements, torch.searchsorted with
+ * a sorter. A composition: the slices are put in order, which takes one pass as the check of their
  * order does. */
 adz_tensor *adz_searchsorted_by(adz_tensor *x, adz_tensor *sorter, adz_tensor *values, bool right)
 {

@@ -1,7 +1,7 @@
 #include "ops/op.h"
 
-/* Sorted lanes, torch.sort with stable=True: the topk of all elements, whose order is stable.
- * topk sorts them by the kernel of sort.kernel.c, unless the lanes are short. */
+/* Sorted slices, torch.sort with stable=True: the topk of all elements, whose order is stable.
+ * topk sorts them by the kernel of sort.kernel.c, unless the slices are short. */
 adz_tensor *adz_sort(adz_tensor *x, int dim, bool descending, adz_tensor **indices)
 {
     if (indices != NULL) {

@@ -1,10 +1,10 @@
-/* Kernel of sort: all elements of a lane in order, and their positions.
+/* Kernel of sort: all elements of a slice in order, and their positions.
  *
  * An element becomes an unsigned key that is ordered as the elements are. Pairs of a key and a
  * position are distributed by one byte of the key after the other, the lowest byte first. A pass
  * keeps the order of pairs with equal bytes, so the sort is stable. The bytes of all passes are
- * counted while the keys are made. A pass whose byte is the same in all keys is left out. A lane of
- * n elements takes O(n) steps per byte.
+ * counted while the keys are made. A pass whose byte is the same in all keys is left out. A slice
+ * of n elements takes O(n) steps per byte.
  *
  * Values are read from x by their positions, so -0 and NaN keep their bits. */
 #ifndef elem
@@ -29,7 +29,7 @@ typedef struct KERNEL(pair) {
     uint32_t position;
 } KERNEL(pair);
 
-/* Passes over a lane: the bytes of an element. */
+/* Passes over a slice: the bytes of an element. */
 enum { KERNEL(passes) = sizeof(elem) };
 
 /* The key of x: keys ascend as the elements do, or descend. -0 equals 0, and NaN is the largest. */
@@ -72,8 +72,8 @@ static inline void KERNEL(distribute)(KERNEL(pair) *restrict to, const KERNEL(pa
     }
 }
 
-/* Sorts the lane x[n] with stride s. `from` and `to` have room for n pairs each. */
-static void KERNEL(sort_lane)(const adzi_sort_args *args, const elem *x, elem *values,
+/* Sorts the slice x[n] with stride s. `from` and `to` have room for n pairs each. */
+static void KERNEL(sort_slice)(const adzi_sort_args *args, const elem *x, elem *values,
     int64_t *positions, KERNEL(pair) * from, KERNEL(pair) * to)
 {
     uint32_t count[KERNEL(passes)][DIGITS] = { { 0 } };
@@ -100,17 +100,17 @@ static void KERNEL(sort_lane)(const adzi_sort_args *args, const elem *x, elem *v
     }
 }
 
-void KERNEL(sort_lanes)(const void *block, int64_t begin, int64_t end);
-void KERNEL(sort_lanes)(const void *block, int64_t begin, int64_t end)
+void KERNEL(sort_slices)(const void *block, int64_t begin, int64_t end);
+void KERNEL(sort_slices)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_sort_args *args = block;
     const int64_t n = args->n, s = args->inner;
     for (int64_t worker = begin; worker < end; ++worker) {
         KERNEL(pair) *from = (KERNEL(pair) *)(void *)args->scratch + 2 * n * worker;
-        const int64_t last = args->lanes * (worker + 1) / args->workers;
-        for (int64_t lane = args->lanes * worker / args->workers; lane < last; ++lane) {
-            const int64_t at = lane / s * n * s + lane % s;
-            KERNEL(sort_lane)
+        const int64_t last = args->slices * (worker + 1) / args->workers;
+        for (int64_t slice = args->slices * worker / args->workers; slice < last; ++slice) {
+            const int64_t at = slice / s * n * s + slice % s;
+            KERNEL(sort_slice)
             (args, (const elem *)args->x + at, (elem *)args->values + at, args->positions + at,
                 from, from + n);
         }

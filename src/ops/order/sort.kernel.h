@@ -1,4 +1,4 @@
-/* Arguments of the kernel sort_lanes, which sorts whole lanes. A unit is a worker. */
+/* Arguments of the kernel sort_slices, which sorts whole slices. A unit is a worker. */
 #ifndef ADZI_OPS_ORDER_SORT_KERNEL_H
 #define ADZI_OPS_ORDER_SORT_KERNEL_H
 
@@ -7,7 +7,7 @@
 
 #include "base/threads/addresses.h"
 
-/* Shorter lanes are sorted by the heap of topk, which has no counts to add up. */
+/* Shorter slices are sorted by the heap of topk, which has no counts to add up. */
 enum { ADZI_SORT_LEAST = 65 };
 
 /** The result is topk's for k = n. */
@@ -15,8 +15,8 @@ typedef struct adzi_sort_args {
     const void *x;      /* [outer, n, inner] */
     void *values;       /* [outer, n, inner] */
     int64_t *positions; /* [outer, n, inner], the coordinates along dim */
-    int64_t n, inner, lanes;
-    int64_t workers; /* each of them sorts a run of lanes */
+    int64_t n, inner, slices;
+    int64_t workers; /* each of them sorts a run of slices */
     bool descending;
     char *scratch; /* 2 n pairs of a key and a position for each worker */
 } adzi_sort_args;

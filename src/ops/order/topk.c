@@ -14,14 +14,14 @@
  * the shape of x only. */
 
 KERNEL_TABLE_ALL(topk);
-KERNEL_TABLE_ALL(sort_lanes);
+KERNEL_TABLE_ALL(sort_slices);
 
 enum { SORT_GRAIN = 8192 }; /* elements to sort that are worth a thread */
 
 /* The attributes of a node. The backward reads `dim` only. */
 typedef struct {
-    int64_t k;    /* results per lane */
-    int dim;      /* the dimension of the lanes, 0 or more */
+    int64_t k;    /* results per slice */
+    int dim;      /* the dimension of the slices, 0 or more */
     bool largest; /* else the smallest elements are selected */
 } topk_attr;
 
@@ -39,14 +39,14 @@ static const adz_field fields[] = { ADZI_FIELD(topk_attr, k), ADZI_FIELD(topk_at
     ADZI_FIELD(topk_attr, largest) };
 
 /* What a call gets: the attributes, which the node keeps, a launch, and the scratch memory of a
- * sort. Lanes whose elements are all wanted are sorted, unless they are so short that a heap is
+ * sort. Slices whose elements are all wanted are sorted, unless they are so short that a heap is
  * quicker. */
 typedef struct {
     topk_attr at;
     adz_tensor *found; /* the indices */
     adzi_topk_args select;
     adzi_sort_args sort;
-    size_t bytes; /* of sort.scratch; 0 if the lanes are not sorted */
+    size_t bytes; /* of sort.scratch; 0 if the slices are not sorted */
 } job;
 
 /* k may be 0, which gives empty results. */
@@ -69,7 +69,7 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 }
 
 /* Makes the indices, describes the call to the kernels and takes scratch memory. A scalar is one
- * lane of one element. */
+ * slice of one element. */
 static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
     job *j = block;
@@ -88,9 +88,9 @@ static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
     if (k < n || n < ADZI_SORT_LEAST || n > UINT32_MAX || y[0]->numel == 0) {
         return true;
     }
-    const int64_t lanes = y[0]->numel / n, most = adzi_inside_launch() ? 1 : adzi_num_threads();
+    const int64_t slices = y[0]->numel / n, most = adzi_inside_launch() ? 1 : adzi_num_threads();
     int64_t workers = y[0]->numel / SORT_GRAIN < most ? y[0]->numel / SORT_GRAIN : most;
-    workers = workers < 1 ? 1 : workers < lanes ? workers : lanes;
+    workers = workers < 1 ? 1 : workers < slices ? workers : slices;
     const int64_t pair = adzi_sort_pair((int64_t)adz_dtype_size((adz_dtype)x->dtype));
     const size_t bytes = (size_t)(2 * n * workers * pair);
     char *const scratch = adzi_alloc_for_kernels(bytes);
@@ -99,20 +99,20 @@ static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
         return false;
     }
     j->bytes = bytes;
-    j->sort = (adzi_sort_args){ x->data, y[0]->data, to, n, inner, lanes, workers, j->at.largest,
+    j->sort = (adzi_sort_args){ x->data, y[0]->data, to, n, inner, slices, workers, j->at.largest,
         scratch };
     return true;
 }
 
-/* Units of topk are lanes, the S elements along `dim`. A lane costs several passes, so a thread is
- * worth fewer elements than in a pointwise kernel. */
+/* Units of topk are slices, the S elements along `dim`. A slice costs several passes, so a thread
+ * is worth fewer elements than in a pointwise kernel. */
 static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
 {
     const job *j = block;
     const adz_dtype dtype = (adz_dtype)y[0]->dtype;
     (void)in;
     if (j->bytes > 0) {
-        adzi_launch(KERNEL_FOR(sort_lanes, dtype), adzi_sort_args, &j->sort, j->sort.workers, 1);
+        adzi_launch(KERNEL_FOR(sort_slices, dtype), adzi_sort_args, &j->sort, j->sort.workers, 1);
     } else if (y[0]->numel > 0) {
         adzi_launch(KERNEL_FOR(topk, dtype), adzi_topk_args, &j->select, y[0]->numel / j->select.k,
             adzi_grain_of(ADZI_POINTWISE_GRAIN / 4, j->select.n));

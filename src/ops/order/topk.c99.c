@@ -15,11 +15,11 @@ static void before_text(
     }
 }
 
-/* Prints one round of a selection: `best` and its `position` among the elements of the lane that
+/* Prints one round of a selection: `best` and its `position` among the elements of the slice that
  * come after `before`, the result of the round before it, which stood at position_before. Equal
  * elements come in the order of their positions. */
 static void print_round(
-    adzi_c99 *c, const adzi_c99_lanes *from, int element, const adzi_c99_value *x, bool largest)
+    adzi_c99 *c, const adzi_c99_slices *from, int element, const adzi_c99_value *x, bool largest)
 {
     char passed[ADZI_C99_TEXT], ahead[ADZI_C99_TEXT], better[ADZI_C99_TEXT];
     adzi_c99_line(c, "%s best = 0;", adzi_c99_type(x->dtype));
@@ -40,12 +40,12 @@ static void print_round(
     adzi_c99_nest_close(c, &pass);
 }
 
-/* The k largest or smallest elements of each lane, sorted, and their positions. */
+/* The k largest or smallest elements of each slice, sorted, and their positions. */
 ADZI_C99_PRINTER(topk)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     const unsigned mask = adzi_c99_dim_mask(call, x);
-    adzi_c99_lanes from = adzi_c99_lanes_of(x, mask);
+    adzi_c99_slices from = adzi_c99_slices_of(x, mask);
     adzi_c99_value best = *y, position = *adzi_c99_out(c, call, 1);
     int64_t strides[2] = { 0, 0 };
     for (int d = 0; d < x->rank; ++d) { /* the results' own dimension is walked by hand */
@@ -55,9 +55,9 @@ ADZI_C99_PRINTER(topk)
             best.sizes[d] = position.sizes[d] = 1;
         }
     }
-    const int element = adzi_c99_lanes_add(&from, x);
-    const int to = adzi_c99_lanes_add(&from, &best), at = adzi_c99_lanes_add(&from, &position);
-    adzi_c99_lanes_open(c, &from);
+    const int element = adzi_c99_slices_add(&from, x);
+    const int to = adzi_c99_slices_add(&from, &best), at = adzi_c99_slices_add(&from, &position);
+    adzi_c99_slices_open(c, &from);
     char k[4], texts[2][ADZI_C99_TEXT];
     adzi_c99_line(c, "%s before = 0;", adzi_c99_type(x->dtype));
     adzi_c99_line(c, "int32_t position_before = -1;");
@@ -73,5 +73,5 @@ ADZI_C99_PRINTER(topk)
     adzi_c99_line(c, "%s = before = best;", texts[0]);
     adzi_c99_line(c, "%s = position_before = position;", texts[1]);
     adzi_c99_end(c);
-    adzi_c99_lanes_close(c, &from);
+    adzi_c99_slices_close(c, &from);
 }

@@ -1,6 +1,6 @@
-/* Kernels of topk: the k largest or smallest elements of each lane, sorted, and their indices.
+/* Kernels of topk: the k largest or smallest elements of each slice, sorted, and their indices.
  *
- * A unit is one lane of x[outer, n, inner]. NaN counts as the largest element, as in PyTorch. Of
+ * A unit is one slice of x[outer, n, inner]. NaN counts as the largest element, as in PyTorch. Of
  * equal elements the one with the lower index comes first, so the result is unique.
  *
  * General case: the k best elements so far form a heap in the result itself, whose root is the
@@ -68,7 +68,7 @@ static inline int64_t largest_below(const int64_t *keys, int64_t n, int64_t belo
 
 /* True if element a at index i comes before element b at index j in the sorted result. NaN is the
  * largest element: first for the largest k, last for the smallest k. Of two equal elements, or two
- * NaN, the one with the lower index comes first. So no two elements of a lane tie. */
+ * NaN, the one with the lower index comes first. So no two elements of a slice tie. */
 static inline bool KERNEL(topk_before)(bool largest, elem a, int64_t i, elem b, int64_t j)
 {
 #if ELEM_IS_FLOAT
@@ -88,7 +88,7 @@ static inline bool KERNEL(topk_before)(bool largest, elem a, int64_t i, elem b, 
 /* Moves element `at` of the heap (v, p) of n elements down, until it comes after both its children
  * in the sorted result. The children of element i are 2 i + 1 and 2 i + 2. The root of the heap is
  * the element that comes last. s is the stride of v and of p. The heap lies in the result, whose
- * lanes are strided unless dim is the last one. */
+ * slices are strided unless dim is the last one. */
 static inline void KERNEL(topk_sift)(
     bool largest, elem *v, int64_t *p, int64_t s, int64_t at, int64_t n)
 {
@@ -172,7 +172,7 @@ static void KERNEL(topk_by_keys)(
 #endif
 
 /* The entry point, and the general case: a heap of the k best elements in the result itself.
- * Elements of 64 bits, long rows, a larger k, strided lanes and instruction sets without AVX2 take
+ * Elements of 64 bits, long rows, a larger k, strided slices and instruction sets without AVX2 take
  * it. */
 void KERNEL(topk)(const void *block, int64_t begin, int64_t end);
 void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
@@ -191,8 +191,8 @@ void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
         return;
     }
 #endif
-    for (int64_t lane = begin; lane < end; ++lane) {
-        int64_t outer = lane / s, inner = lane % s;
+    for (int64_t slice = begin; slice < end; ++slice) {
+        int64_t outer = slice / s, inner = slice % s;
         const elem *x = (const elem *)args->x + outer * n * s + inner;
         elem *v = (elem *)args->values + outer * k * s + inner;
         int64_t *p = args->indices + outer * k * s + inner;

@@ -1,4 +1,4 @@
-/* Arguments of the kernel topk. A unit is one lane along dim, numbered outer * inner_size + inner.
+/* Arguments of the kernel topk. A unit is one slice along dim, numbered outer * inner_size + inner.
  */
 #ifndef ADZI_OPS_ORDER_TOPK_KERNEL_H
 #define ADZI_OPS_ORDER_TOPK_KERNEL_H

@@ -69,13 +69,13 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return status;
 }
 
-/* All gradients in one launch, with lanes along time as units. The kernel writes all of them, so
+/* All gradients in one launch, with slices along time as units. The kernel writes all of them, so
  * those that nobody wants have memory, too. It carries the gradient of the state in a buffer; the
  * expression holds g as a tensor of the size of h. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const forget_attr *at = adzi_attr(node, forget_attr);
-    adzi_forget_mult_args args = { .lanes = { .reverse = at->reverse } };
+    adzi_forget_mult_args args = { .slices = { .reverse = at->reverse } };
     adz_tensor *in[INPUTS], *grad[INPUTS];
     for (int i = 0; i < INPUTS; ++i) {
         adz_tensor *saved = saved_input(node, i);
@@ -98,9 +98,9 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     args.df = grad[F]->data;
     args.dz = grad[Z]->data;
     args.dh0 = adzi_is_none(grad[H0]) ? NULL : grad[H0]->data;
-    const int64_t lanes = adzi_recurrence_lanes(&args.lanes, in, h, at->dim);
-    adzi_launch(KERNEL_FOR(forget_mult_backward, h->dtype), adzi_forget_mult_args, &args, lanes,
-        adzi_lanes_grain(args.lanes.n));
+    const int64_t slices = adzi_recurrence_slices(&args.slices, in, h, at->dim);
+    adzi_launch(KERNEL_FOR(forget_mult_backward, h->dtype), adzi_forget_mult_args, &args, slices,
+        adzi_slices_grain(args.slices.n));
     for (int i = 0; i < INPUTS; ++i) {
         dx[i] = adzi_needs(node, i) ? grad[i] : NULL;
     }
@@ -134,15 +134,15 @@ static adz_status shape_rule(adz_result *h, adz_tensor *const *in, void *block)
     return adzi_form_status(adzi_check_recurrence(&call, at->dim));
 }
 
-/* Units of the launch are lanes: the T steps of one sample and feature depend on each other, other
- * lanes do not. */
+/* Units of the launch are slices: the T steps of one sample and feature depend on each other, other
+ * slices do not. */
 static void launch(adz_tensor *const *h, adz_tensor *const *in, const void *block)
 {
     const forget_attr *at = block;
-    adzi_forget_mult_args args = { .lanes = { .reverse = at->reverse } };
-    const int64_t lanes = adzi_recurrence_lanes(&args.lanes, in, h[0], at->dim);
-    adzi_launch(KERNEL_FOR(forget_mult, h[0]->dtype), adzi_forget_mult_args, &args, lanes,
-        adzi_lanes_grain(args.lanes.n));
+    adzi_forget_mult_args args = { .slices = { .reverse = at->reverse } };
+    const int64_t slices = adzi_recurrence_slices(&args.slices, in, h[0], at->dim);
+    adzi_launch(KERNEL_FOR(forget_mult, h[0]->dtype), adzi_forget_mult_args, &args, slices,
+        adzi_slices_grain(args.slices.n));
 }
 
 const adzi_op adzi_op_forget_mult = { .name = name,

@@ -5,11 +5,11 @@
  *     g_t  = dh_t + (1 - f_(t+1)) g_(t+1)        the gradient of h_t over all later steps
  *     dz_t = f_t g_t,   df_t = g_t (z_t - h_(t-1)),   dh0 = (1 - f_1) g_1
  *
- * A unit is one lane along the dimension of time (ops/lanes.h). Steps of a lane depend on
- * each other, so loops run over up to 256 neighbouring lanes, whose elements of one step are
- * contiguous. The states of these lanes are kept in a buffer of 256 elements, at most 2 KiB.
- * Every element is computed by the same operations whatever its lane, so bits do not depend on how
- * lanes are cut into threads.
+ * A unit is one slice along the dimension of time (ops/slices.h). Steps of a slice depend on
+ * each other, so loops run over up to 256 neighbouring slices, whose elements of one step are
+ * contiguous. The states of these slices are kept in a buffer of 256 elements, at most 2 KiB.
+ * Every element is computed by the same operations whatever its slice, so bits do not depend on how
+ * slices are cut into threads.
  */
 #ifndef elem
 #define THIS_FILE "ops/recurrent/forget_mult.kernel.c"
@@ -17,14 +17,14 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-enum { KERNEL(columns) = 256 }; /* neighbouring lanes that are walked together */
+enum { KERNEL(columns) = 256 }; /* neighbouring slices that are walked together */
 
-/* in: z, f, and h0 with one element per lane, or NULL for zeros. With `reverse`, time runs from the
- * last element of a lane to the first. */
+/* in: z, f, and h0 with one element per slice, or NULL for zeros. With `reverse`, time runs from
+ * the last element of a slice to the first. */
 void KERNEL(forget_mult)(const void *block, int64_t begin, int64_t end);
 void KERNEL(forget_mult)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_lanes_args *a = &((const adzi_forget_mult_args *)block)->lanes;
+    const adzi_slices_args *a = &((const adzi_forget_mult_args *)block)->slices;
     const int64_t n = a->n, inner = a->inner;
     const elem *h0 = (const elem *)(const void *)a->in[2];
     for (int64_t w; begin < end; begin += w) {
@@ -55,7 +55,7 @@ void KERNEL(forget_mult_backward)(const void *block, int64_t begin, int64_t end)
 void KERNEL(forget_mult_backward)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_forget_mult_args *args = block;
-    const adzi_lanes_args *a = &args->lanes;
+    const adzi_slices_args *a = &args->slices;
     const int64_t n = a->n, inner = a->inner, towards = a->reverse ? inner : -inner;
     const elem *h0 = (const elem *)(const void *)a->in[2];
     static const elem none[KERNEL(columns)] = { 0 };

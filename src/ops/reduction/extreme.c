@@ -1,6 +1,6 @@
 #include "ops/reduction/extreme.h"
 
-#include "ops/lanes.h"
+#include "ops/slices.h"
 #include "ops/reduction/attr.h"
 #include "ops/reduction/sum.h"
 
@@ -132,7 +132,7 @@ void adzi_extreme_dim_launch(adz_tensor *const *y, adz_tensor *const *in, const 
  */
 
 /* The first-one rule: a tensor of the shape of x that is dy at the saved indices and 0 elsewhere. A
- * lane is the elements along `dim`, and units of the launch are lanes. */
+ * slice is the elements along `dim`, and units of the launch are slices. */
 static adz_tensor *scatter_to_found(adzi_node *node, adz_tensor *dy)
 {
     const char *op = node->op->name;
@@ -140,16 +140,16 @@ static adz_tensor *scatter_to_found(adzi_node *node, adz_tensor *dy)
     adz_tensor *found = adzi_saved_extra(node, 0);
     /* The node knows the shape of x, although it has not saved x. */
     adz_shape shape = adzi_input_shape(node, 0);
-    /* dy is read by lanes too, one element for each, and is made contiguous for that. */
+    /* dy is read by slices too, one element for each, and is made contiguous for that. */
     adz_tensor *values = found != NULL && dy != NULL ? adzi_compact(op, dy) : NULL;
     adz_tensor *dx =
         values != NULL ? adzi_scratch(op, (adz_dtype)dy->dtype, shape.rank, shape.sizes) : NULL;
     if (dx != NULL && dx->numel > 0) {
-        adzi_lanes_args args = { .in = { found->data, values->data }, .out = dx->data };
-        int64_t lanes = adzi_lanes(&args, dx, at->dim);
+        adzi_slices_args args = { .in = { found->data, values->data }, .out = dx->data };
+        int64_t slices = adzi_slices(&args, dx, at->dim);
         adzi_fill(dx, 0);
-        adzi_launch(KERNEL_FOR(extreme_put, dx->dtype), adzi_lanes_args, &args, lanes,
-            adzi_lanes_grain(args.n));
+        adzi_launch(KERNEL_FOR(extreme_put, dx->dtype), adzi_slices_args, &args, slices,
+            adzi_slices_grain(args.n));
     }
     return dx;
 }

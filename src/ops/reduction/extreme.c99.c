@@ -1,6 +1,6 @@
 #include "export/c99/printer.h"
 
-/* max, min, argmax, argmin: the extreme element of each lane, its position, or both. */
+/* max, min, argmax, argmin: the extreme element of each slice, its position, or both. */
 static void extreme(adzi_c99 *c, const adzi_c99_call *call, bool only_position)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
@@ -8,14 +8,14 @@ static void extreme(adzi_c99 *c, const adzi_c99_call *call, bool only_position)
     const adzi_c99_value *position = only_position     ? y
                                      : call->n_out > 1 ? adzi_c99_out(c, call, 1)
                                                        : NULL;
-    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
-    const int from = adzi_c99_lanes_add(&lanes, x);
-    const int to = only_position ? -1 : adzi_c99_lanes_add_reduced(&lanes, y);
-    const int at = position != NULL ? adzi_c99_lanes_add_reduced(&lanes, position) : -1;
-    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_slices slices = adzi_c99_slices_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
+    const int from = adzi_c99_slices_add(&slices, x);
+    const int to = only_position ? -1 : adzi_c99_slices_add_reduced(&slices, y);
+    const int at = position != NULL ? adzi_c99_slices_add_reduced(&slices, position) : -1;
+    adzi_c99_slices_open(c, &slices);
     adzi_c99_line(c, "%s most = 0;", adzi_c99_type(x->dtype));
     adzi_c99_line(c, "int32_t position = 0, at = 0;");
-    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    adzi_c99_nest pass = adzi_c99_pass(c, &slices);
     const char *element = pass.operand[from].text;
     if (adzi_is_float(x->dtype)) {
         adzi_c99_open(c, "if (at == 0 || %s %s most || (%s != %s && most == most)) {", element,
@@ -29,14 +29,14 @@ static void extreme(adzi_c99 *c, const adzi_c99_call *call, bool only_position)
     adzi_c99_line(c, "++at;");
     adzi_c99_nest_close(c, &pass);
     if (to >= 0) {
-        adzi_c99_line(c, "%s = most;", adzi_c99_lane_element(c, &lanes, to));
+        adzi_c99_line(c, "%s = most;", adzi_c99_slice_element(c, &slices, to));
     }
     if (at >= 0) {
-        adzi_c99_line(c, "%s = position;", adzi_c99_lane_element(c, &lanes, at));
+        adzi_c99_line(c, "%s = position;", adzi_c99_slice_element(c, &slices, at));
     } else {
         adzi_c99_line(c, "(void)position;");
     }
-    adzi_c99_lanes_close(c, &lanes);
+    adzi_c99_slices_close(c, &slices);
 }
 
 ADZI_C99_PRINTER(extreme)

@@ -17,7 +17,7 @@
 #define THIS_FILE "ops/reduction/extreme.kernel.c"
 #include <string.h>
 
-#include "ops/lanes.h"
+#include "ops/slices.h"
 #include "ops/reduction/reduce.h"
 #include "tensor/kernel/pointwise.kernel.h"
 #include "tensor/kernel/each_type.h"
@@ -174,17 +174,17 @@ FOLD(largest, >)
 FOLD(smallest, <)
 
 #if ELEM_IS_FLOAT
-/* Backward along one dimension: dx[index] = dy for each lane; dx is 0 elsewhere before. in:
- * indices, dy. A unit is one lane. */
+/* Backward along one dimension: dx[index] = dy for each slice; dx is 0 elsewhere before. in:
+ * indices, dy. A unit is one slice. */
 void KERNEL(extreme_put)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_lanes_args *a = block;
+    const adzi_slices_args *a = block;
     const int64_t *found = (const int64_t *)(const void *)a->in[0];
     const elem *dy = (const elem *)(const void *)a->in[1];
     elem *dx = (elem *)(void *)a->out;
-    for (int64_t lane = begin; lane < end; ++lane) {
-        int64_t row = lane / a->inner * a->n + found[lane];
-        dx[row * a->inner + lane % a->inner] = dy[lane];
+    for (int64_t slice = begin; slice < end; ++slice) {
+        int64_t row = slice / a->inner * a->n + found[slice];
+        dx[row * a->inner + slice % a->inner] = dy[slice];
     }
 }
 #endif

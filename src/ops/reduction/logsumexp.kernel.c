@@ -11,7 +11,7 @@
 #ifndef elem
 #define THIS_FILE "ops/reduction/logsumexp.kernel.c"
 #include <math.h>
-#include "ops/lanes.h"
+#include "ops/slices.h"
 #include "ops/reduction/reduce.h"
 #include "tensor/kernel/pointwise.kernel.h"
 #include "tensor/kernel/vmath.h"

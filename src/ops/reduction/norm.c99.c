@@ -23,11 +23,11 @@ static void norm_parts(const adzi_c99 *c, double p, char step[64], char result[6
     }
 }
 
-/* Prints a pass over a lane with the statement `step` for |element| `over` something = a. */
+/* Prints a pass over a slice with the statement `step` for |element| `over` something = a. */
 static void print_pass(
-    adzi_c99 *c, const adzi_c99_lanes *lanes, int from, const char *over, const char *step)
+    adzi_c99 *c, const adzi_c99_slices *slices, int from, const char *over, const char *step)
 {
-    adzi_c99_nest pass = adzi_c99_pass(c, lanes);
+    adzi_c99_nest pass = adzi_c99_pass(c, slices);
     const char *e = pass.operand[from].text;
     adzi_c99_line(c, "const float a = (%s > 0 ? %s : 0 - %s)%s;", e, e, e, over);
     adzi_c99_line(c, "%s;", step);
@@ -36,16 +36,16 @@ static void print_pass(
 
 /* A sum of powers that leaves the range of float, or comes near its smallest numbers, is made once
  * more with the elements over the largest one. */
-static void print_scaled(adzi_c99 *c, const adzi_c99_lanes *lanes, int from, const char *step)
+static void print_scaled(adzi_c99 *c, const adzi_c99_slices *slices, int from, const char *step)
 {
     adzi_c99_line(c, "float scale = 1;");
     adzi_c99_open(c, "if (!(s > 1e-30f && s < 1e30f)) {");
     adzi_c99_line(c, "float most = 0;");
-    print_pass(c, lanes, from, "", "most = a > most ? a : most");
+    print_pass(c, slices, from, "", "most = a > most ? a : most");
     adzi_c99_open(c, "if (most > 0 && most <= %s) {", adzi_c99_largest(c));
     adzi_c99_line(c, "s = 0;");
     adzi_c99_line(c, "scale = most;");
-    print_pass(c, lanes, from, " / most", step);
+    print_pass(c, slices, from, " / most", step);
     adzi_c99_close(c);
     adzi_c99_close(c);
 }
@@ -56,16 +56,16 @@ ADZI_C99_PRINTER(norm)
     const double p = adzi_c99_attr(call, "p", 2);
     char step[64], result[64];
     norm_parts(c, p, step, result);
-    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
-    const int from = adzi_c99_lanes_add(&lanes, x);
-    const int to = adzi_c99_lanes_add_reduced(&lanes, adzi_c99_out(c, call, 0));
-    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_slices slices = adzi_c99_slices_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
+    const int from = adzi_c99_slices_add(&slices, x);
+    const int to = adzi_c99_slices_add_reduced(&slices, adzi_c99_out(c, call, 0));
+    adzi_c99_slices_open(c, &slices);
     adzi_c99_line(
         c, "float s = %s;", p == -(double)INFINITY ? adzi_c99_real(c, (double)INFINITY) : "0");
-    print_pass(c, &lanes, from, "", step);
+    print_pass(c, &slices, from, "", step);
     if (strstr(result, "scale") != NULL) {
-        print_scaled(c, &lanes, from, step);
+        print_scaled(c, &slices, from, step);
     }
-    adzi_c99_line(c, "%s = %s;", adzi_c99_lane_element(c, &lanes, to), result);
-    adzi_c99_lanes_close(c, &lanes);
+    adzi_c99_line(c, "%s = %s;", adzi_c99_slice_element(c, &slices, to), result);
+    adzi_c99_slices_close(c, &slices);
 }

@@ -1,5 +1,5 @@
 #include "ops/reduction/attr.h"
-#include "ops/lanes.h"
+#include "ops/slices.h"
 #include "ops/reduction/prod.kernel.h"
 #include "ops/reduction/reduce.h"
 
@@ -120,11 +120,11 @@ static adz_tensor *along(adz_tensor *x, adz_tensor *dy, int dim, bool fused)
     if (!fused || x == NULL || dim != x->rank - 1 || n > ADZI_PROD_BACKWARD_MOST) {
         return multiply_by_halves(x, dy, dim);
     }
-    /* Units of the launch are the lanes along `dim`, which are rows here. */
+    /* Units of the launch are the slices along `dim`, which are rows here. */
     adz_tensor *from = adzi_compact("prod", x), *g = adzi_compact("prod", dy);
     adz_tensor *dx = from != NULL && g != NULL ? adzi_scratch_like("prod", from) : NULL;
     if (dx != NULL) {
-        adzi_lanes_run(
+        adzi_slices_run(
             KERNEL_FOR(prod_backward, x->dtype), dx, 2, (adz_tensor *[]){ from, g }, dim);
     }
     return dx;

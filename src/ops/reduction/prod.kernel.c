@@ -14,7 +14,7 @@
 #include "tensor/kernel/wide.kernel.h"
 
 #define THIS_FILE "ops/reduction/prod.kernel.c"
-#include "ops/lanes.h"
+#include "ops/slices.h"
 #include "ops/reduction/prod.kernel.h"
 #include "ops/reduction/reduce.h"
 #include "tensor/kernel/each_type.h"
@@ -222,7 +222,7 @@ static inline void KERNEL(others)(double *s, const elem *x, int64_t n, double dy
  * f64 buffer of 8 KiB and are rounded once. */
 void KERNEL(prod_backward)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_lanes_args *a = block;
+    const adzi_slices_args *a = block;
     double s[ADZI_PROD_BACKWARD_MOST];
     for (int64_t r = begin; r < end; ++r) {
         elem *dx = (elem *)(void *)a->out + r * a->n;

@@ -5,16 +5,16 @@
  * Subtracting m keeps every exponent at 0 or below, so that nothing overflows. Where m is
  * finite, s is at least 1.
  * The header is included once per type elem, inside each_float.h, and therefore has no include
- * guard. Sums run in f64. Their order depends on the length of the lane and on its layout alone.
+ * guard. Sums run in f64. Their order depends on the length of the slice and on its layout alone.
  */
 
 #include "tensor/kernel/fold.kernel.h"
 
 enum {
-    KERNEL(lanes) = 16,        /* elements per step of a loop: one register of f32 with AVX-512 */
-    KERNEL(columns) = 256,     /* neighbouring lanes of a strided layout that are walked together */
-    KERNEL(rows) = 16,         /* the most contiguous lanes that are computed together */
-    KERNEL(together) = 2048,   /* the most elements of such rows: at most 16 KiB, in L1 cache */
+    KERNEL(lanes) = 16,      /* elements per step of a loop: one register of f32 with AVX-512 */
+    KERNEL(columns) = 256,   /* neighbouring slices of a strided layout that are walked together */
+    KERNEL(rows) = 16,       /* the most contiguous slices that are computed together */
+    KERNEL(together) = 2048, /* the most elements of such rows: at most 16 KiB, in L1 cache */
     KERNEL(chunk_of_row) = 512 /* exponentials of a long row in a buffer at a time */
 };
 
@@ -71,8 +71,8 @@ static inline int64_t KERNEL(rows_together)(int64_t left, int64_t n)
     return left < most ? left : most;
 }
 
-/* m[j] = the largest of the n elements of lane j, for w neighbouring lanes. `stride` is the
- * distance between two elements of a lane. */
+/* m[j] = the largest of the n elements of slice j, for w neighbouring slices. `stride` is the
+ * distance between two elements of a slice. */
 static inline void KERNEL(columns_max)(elem *m, const elem *x, int64_t n, int64_t stride, int64_t w)
 {
     for (int64_t j = 0; j < w; ++j) {
@@ -86,7 +86,7 @@ static inline void KERNEL(columns_max)(elem *m, const elem *x, int64_t n, int64_
     }
 }
 
-/* sum[j] = the sum of e^(x - m[j]) over lane j, for w neighbouring lanes. The exponentials of one
+/* sum[j] = the sum of e^(x - m[j]) over slice j, for w neighbouring slices. The exponentials of one
  * row go through a buffer: the f32 loop and the f64 loop vectorise separately. */
 static inline void KERNEL(columns_exp_sum)(
     double *sum, const elem *m, const elem *x, int64_t n, int64_t stride, int64_t w)
@@ -106,10 +106,10 @@ static inline void KERNEL(columns_exp_sum)(
     }
 }
 
-/* The width of the group of neighbouring lanes that starts at lane `begin`: at most 256, within
+/* The width of the group of neighbouring slices that starts at slice `begin`: at most 256, within
  * [begin, end), and within one outer index. `offset` becomes the offset of its first element. */
 static inline int64_t KERNEL(group)(
-    const adzi_lanes_args *a, int64_t begin, int64_t end, int64_t *start)
+    const adzi_slices_args *a, int64_t begin, int64_t end, int64_t *start)
 {
     int64_t column = begin % a->inner, w = a->inner - column;
     w = w < end - begin ? w : end - begin;

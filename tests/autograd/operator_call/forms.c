@@ -1,4 +1,4 @@
-/* What an operator may declare besides a kernel: units that are lanes, inputs with strides, common
+/* What an operator may declare besides a kernel: units that are slices, inputs with strides, common
  * dtypes and shapes, results that are views, and calls in place. */
 #include "common.h"
 
@@ -13,7 +13,7 @@ static adz_tensor *numbers(adz_shape shape)
     return adz_reshape(adz_arange(1, (double)n + 1, 1, ADZ_F32), shape);
 }
 
-/* ---- lanes ---------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 typedef struct {
     int dim;
@@ -31,9 +31,9 @@ static void sums_f32(const adz_kernel_call *call, int64_t begin, int64_t end)
     float *y = call->results[0].data;
     largest_dim = ((const dim_attributes *)call->attributes)->dim;
     for (int64_t i = begin; i < end; ++i) {
-        const int64_t step = call->lane_stride, at = i / step * call->lane * step + i % step;
+        const int64_t step = call->slice_stride, at = i / step * call->slice_size * step + i % step;
         double sum = 0;
-        for (int64_t j = 0; j < call->lane; ++j) {
+        for (int64_t j = 0; j < call->slice_size; ++j) {
             sum += (double)x[at + j * step];
             y[at + j * step] = (float)sum;
         }
@@ -47,7 +47,7 @@ static adz_status sums_expression(adz_tensor **y, adz_tensor *const *in, const v
 }
 
 static const adz_operator sums_operator = { MINE, .kernels = { [ADZ_F32] = sums_f32 },
-    .units = ADZ_UNITS_LANES, .fields = dim_fields, .n_fields = 1,
+    .units = ADZ_UNITS_SLICES, .fields = dim_fields, .n_fields = 1,
     .attributes_size = sizeof(dim_attributes), .expression = sums_expression };
 
 static adz_tensor *sums(adz_tensor *x, int dim)
@@ -55,7 +55,7 @@ static adz_tensor *sums(adz_tensor *x, int dim)
     return adz_operator_call(&sums_operator, &x, 1, &(dim_attributes){ dim }, NULL);
 }
 
-static void units_may_be_lanes(void **state)
+static void units_may_be_slices(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
@@ -73,7 +73,7 @@ static void units_may_be_lanes(void **state)
     adz_operator nameless = sums_operator;
     nameless.n_fields = nameless.attributes_size = 0;
     assert_null(adz_operator_call(&nameless, &x, 1, NULL, NULL));
-    expect_error(ADZ_ERR_ARGUMENT, "mine: the units are lanes, but no attribute says");
+    expect_error(ADZ_ERR_ARGUMENT, "mine: the units are slices, but no attribute says");
     adz_scope_close(scope);
 }
 
@@ -241,7 +241,7 @@ static void calls_in_place(void **state)
     adz_tensor *from = numbers(ADZ_SHAPE(3, 4)), *x = adz_clone(from);
     assert_ptr_equal(cube_(x), x);
     assert_same_bits(x, cube(from));
-    /* A strided input, and units that are lanes: by way of a new tensor. */
+    /* A strided input, and units that are slices: by way of a new tensor. */
     adz_tensor *base = adz_clone(from), *t = adz_transpose(base, 0, 1);
     assert_ptr_equal(cube_(t), t);
     assert_same_bits(base, cube(from));
@@ -300,7 +300,7 @@ static void plans_replay_all_forms(void **state)
 int forms_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_may_be_lanes),
+        cmocka_unit_test(units_may_be_slices),
         cmocka_unit_test(inputs_with_strides_are_not_copied),
         cmocka_unit_test(inputs_are_broadcast),
         cmocka_unit_test(inputs_come_to_one_dtype),

@@ -142,7 +142,7 @@ CASE(selected,
     adz_index_select(x, 0, adz_tensor_from((const int64_t[]){ 2, 0, 1 }, ADZ_SHAPE(3), ADZ_I64)))
 CASE(copied, adz_reshape(adz_transpose(x, 0, 1), ADZ_SHAPE(-1)))
 
-#define LANES                                                                                     \
+#define SLICES                                                                                    \
     ROW(sum), ROW(prod), ROW(cumsum), ROW(amax), ROW(amin), ROW(largest), ROW(least), ROW(any),   \
         ROW(all), ROW(sorted), ROW(sorted_down), ROW(argsort), ROW(top), ROW(bottom), ROW(lower), \
         ROW(upper_all), ROW(lower_none), ROW(flipped), ROW(joined), ROW(repeated), ROW(selected), \
@@ -162,11 +162,11 @@ CASE(scattered, adz_scatter_add(x, 0, adz_zeros(adz_tensor_shape(x), ADZ_I64), z
     ROW(argmax), ROW(argmin), ROW(matmul), ROW(matmul_rows), ROW(matmul_columns), ROW(addmm), \
         ROW(bmm), ROW(einsum), ROW(inner), ROW(outer), ROW(scattered)
 
-static void lanes_of_integers(void **state)
+static void slices_of_integers(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
-    static const batch_case cases[] = { LANES, PRODUCTS };
+    static const batch_case cases[] = { SLICES, PRODUCTS };
     static const int32_t m[] = { 1, 2, INT32_MAX, -4, 5, INT32_MAX, 16777217, -3, INT32_MIN, 70000,
         -70001, 9 };
     adz_tensor *x = adz_reshape(adz_tensor_from(m, ADZ_SHAPE(12), ADZ_I32), ADZ_SHAPE(3, 4));
@@ -175,22 +175,22 @@ static void lanes_of_integers(void **state)
     adz_scope_close(scope);
 }
 
-static void lanes_of_bytes(void **state)
+static void slices_of_bytes(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
-    static const batch_case cases[] = { LANES, PRODUCTS };
+    static const batch_case cases[] = { SLICES, PRODUCTS };
     static const unsigned char m[] = { 1, 250, 3, 200, 0, 5, 17, 3, 255 };
     adz_tensor *x = adz_reshape(adz_tensor_from(m, ADZ_SHAPE(9), ADZ_U8), ADZ_SHAPE(3, 3));
     CHECK_BATCH(cases, x, adz_contiguous(adz_flip(x, ADZ_DIMS(1))), 1e-6);
     adz_scope_close(scope);
 }
 
-static void lanes_of_bools(void **state)
+static void slices_of_bools(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
-    static const batch_case cases[] = { LANES };
+    static const batch_case cases[] = { SLICES };
     static const unsigned char m[] = { 1, 0, 1, 0, 0, 0, 1, 1, 1 };
     adz_tensor *x = adz_reshape(adz_tensor_from(m, ADZ_SHAPE(9), ADZ_BOOL), ADZ_SHAPE(3, 3));
     CHECK_BATCH(cases, x, adz_contiguous(adz_flip(x, ADZ_DIMS(1))), 1e-6);
@@ -203,9 +203,9 @@ int integer_tests(void)
         cmocka_unit_test(elements_of_integers),
         cmocka_unit_test(elements_of_bytes),
         cmocka_unit_test(elements_of_bools),
-        cmocka_unit_test(lanes_of_integers),
-        cmocka_unit_test(lanes_of_bytes),
-        cmocka_unit_test(lanes_of_bools),
+        cmocka_unit_test(slices_of_integers),
+        cmocka_unit_test(slices_of_bytes),
+        cmocka_unit_test(slices_of_bools),
     };
     return cmocka_run_group_tests_name("c99: integers", tests, temporary_begin, temporary_end);
 }

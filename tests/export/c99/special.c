@@ -124,7 +124,8 @@ static void pairs_of_special_floats(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- lanes of floats ------------------------------------------------------------------------- */
+/* ---- slices of floats -------------------------------------------------------------------------
+ */
 
 /* Rows of three: all triples of some special values. */
 static adz_tensor *triples(void)
@@ -172,7 +173,7 @@ CASE(l_layer_norm, adz_layer_norm(x, ADZ_SHAPE(3), ADZ_NONE, ADZ_NONE, 1e-5))
 CASE(l_gathered, adz_gather(x, 1, adz_argsort(x, 1, true)))
 CASE(l_max_pool, adz_max_pool1d(adz_unsqueeze(x, 0), 2, NULL, NULL))
 
-static void lanes_of_special_floats(void **state)
+static void slices_of_special_floats(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
@@ -215,7 +216,7 @@ int special_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(special_floats),
         cmocka_unit_test(pairs_of_special_floats),
-        cmocka_unit_test(lanes_of_special_floats),
+        cmocka_unit_test(slices_of_special_floats),
         cmocka_unit_test(losses_at_limits),
     };
     return cmocka_run_group_tests_name(

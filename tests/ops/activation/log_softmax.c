@@ -33,6 +33,6 @@ static void an_infinite_logit_has_no_weight(void **state)
 
 static const struct CMUnitTest facts[] = { cmocka_unit_test(huge_logits_keep_their_differences),
     cmocka_unit_test(an_infinite_logit_has_no_weight),
-    cmocka_unit_test(lanes_without_a_finite_maximum_are_nan) };
+    cmocka_unit_test(slices_without_a_finite_maximum_are_nan) };
 
 const op_case log_softmax_case = { SOFTMAX_CASE("log_softmax"), FACTS(facts) };

@@ -18,8 +18,8 @@ FACT(each_step_is_added_to_a_part_of_the_one_before)
     ASSERT_VALUES(adzi_linear_recurrence(a, b, ADZ_NONE, 0, false), ADZ_F64, 1, 12, 88);
 }
 
-/* More lanes than the kernel computes at a time. No lane may change another one. */
-FACT(lanes_do_not_meet)
+/* More slices than the kernel computes at a time. No slice may change another one. */
+FACT(slices_do_not_meet)
 {
     adz_manual_seed(5);
     adz_tensor *a = adz_randn(ADZ_SHAPE(2, 3, 700), ADZ_F64);
@@ -35,7 +35,7 @@ FACT(lanes_do_not_meet)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(each_step_is_added_to_a_part_of_the_one_before),
-    cmocka_unit_test(lanes_do_not_meet),
+    cmocka_unit_test(slices_do_not_meet),
 };
 
 const op_case linear_recurrence_case = {

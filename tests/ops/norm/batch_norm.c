@@ -82,8 +82,8 @@ FACT(running_statistics_that_want_a_gradient_are_refused)
 FACT(a_large_mean_costs_no_digits_in_f32)
 {
     const float digits[] = { 1, 2, 4, 7, 0, 5, 3 };
-    for (int lanes = 0; lanes < 2; ++lanes) { /* channels as columns, and as contiguous rows */
-        adz_shape shape = lanes ? ADZ_SHAPE(1, 1, 7) : ADZ_SHAPE(7, 1);
+    for (int rows = 0; rows < 2; ++rows) { /* channels as columns, and as contiguous rows */
+        adz_shape shape = rows ? ADZ_SHAPE(1, 1, 7) : ADZ_SHAPE(7, 1);
         adz_tensor *small = adz_tensor_from(digits, shape, ADZ_F32), *y[2], *g[2];
         adz_tensor *upstream = adz_tensor_from((float[]){ 2, 0, 1, 3, 9, 4, 5 }, shape, ADZ_F32);
         for (int k = 0; k < 2; ++k) {

@@ -7,7 +7,7 @@ static int call(const op_args *a, adz_tensor **out)
     return out[0] != NULL ? 2 : 0;
 }
 
-/* Of two middle elements the lower one counts, and a NaN makes its lane NaN. */
+/* Of two middle elements the lower one counts, and a NaN makes its slice NaN. */
 FACT(the_lower_middle)
 {
     adz_tensor *x = LEAF(5, 1, 4, 2), *at, *y = adz_median(x, 0, ADZ_DROPDIM, &at);

@@ -46,7 +46,7 @@ FACT(nan_and_infinite_elements)
 }
 
 /* f32 has no position 2^24 + 1. */
-FACT(positions_of_long_lanes)
+FACT(positions_of_long_slices)
 {
     const int64_t n = (INT64_C(1) << 24) + 3;
     adz_tensor *x = adz_empty(ADZ_SHAPE(n), ADZ_F32);
@@ -60,7 +60,7 @@ FACT(positions_of_long_lanes)
 }
 
 static const struct CMUnitTest facts[] = {
-    cmocka_unit_test(positions_of_long_lanes),
+    cmocka_unit_test(positions_of_long_slices),
     cmocka_unit_test(rules_between_two_elements),
     cmocka_unit_test(nan_and_infinite_elements),
 };

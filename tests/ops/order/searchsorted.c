@@ -1,6 +1,6 @@
 #include "ops/facts.h"
 
-/* p[0] = right. The lanes are sorted here. */
+/* p[0] = right. The slices are sorted here. */
 static int call(const op_args *a, adz_tensor **out)
 {
     adz_tensor *sorted = adz_sort(a->in[0], -1, false, NULL);
@@ -21,9 +21,9 @@ FACT(before_or_behind_equal_elements)
 /* Whole numbers above 2^53 are compared as such. */
 FACT(integers_are_not_rounded)
 {
-    const int64_t lane[] = { INT64_MAX - 2, INT64_MAX - 1, INT64_MAX };
-    adz_tensor *sorted = adz_tensor_from(lane, ADZ_SHAPE(3), ADZ_I64);
-    adz_tensor *value = adz_tensor_from(lane + 1, ADZ_SHAPE(1), ADZ_I64);
+    const int64_t slice[] = { INT64_MAX - 2, INT64_MAX - 1, INT64_MAX };
+    adz_tensor *sorted = adz_tensor_from(slice, ADZ_SHAPE(3), ADZ_I64);
+    adz_tensor *value = adz_tensor_from(slice + 1, ADZ_SHAPE(1), ADZ_I64);
     ASSERT_VALUES(adz_searchsorted(sorted, value, false), ADZ_I64, 1);
     ASSERT_VALUES(adz_searchsorted(sorted, value, true), ADZ_I64, 2);
 }
@@ -36,20 +36,20 @@ FACT(nan_is_the_largest)
     ASSERT_VALUES(adz_searchsorted(sorted, values, true), ADZ_I64, 2, 3, 5, 1);
 }
 
-FACT(a_lane_that_is_not_sorted_is_refused)
+FACT(a_slice_that_is_not_sorted_is_refused)
 {
-    adz_tensor *lanes = adz_reshape(VALUES(ADZ_F64, 1, 2, 3, 4, 6, 5), ADZ_SHAPE(2, 3));
-    ASSERT_REFUSED(adz_searchsorted(lanes, lanes, false), ADZ_ERR_ARGUMENT,
-        "element 2 of lane 1 of sorted is less");
+    adz_tensor *slices = adz_reshape(VALUES(ADZ_F64, 1, 2, 3, 4, 6, 5), ADZ_SHAPE(2, 3));
+    ASSERT_REFUSED(adz_searchsorted(slices, slices, false), ADZ_ERR_ARGUMENT,
+        "element 2 of slice 1 of sorted is less");
     ASSERT_REFUSED(adz_searchsorted(VALUES(ADZ_F32, NAN, 1), VALUES(ADZ_F32, 1), false),
-        ADZ_ERR_ARGUMENT, "sort the lanes with adz_sort");
+        ADZ_ERR_ARGUMENT, "sort the slices with adz_sort");
 }
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(before_or_behind_equal_elements),
     cmocka_unit_test(integers_are_not_rounded),
     cmocka_unit_test(nan_is_the_largest),
-    cmocka_unit_test(a_lane_that_is_not_sorted_is_refused),
+    cmocka_unit_test(a_slice_that_is_not_sorted_is_refused),
 };
 
 const op_case searchsorted_case = {

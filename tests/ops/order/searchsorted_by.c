@@ -1,13 +1,13 @@
 #include "ops/facts.h"
 
-/* p[0] = right. The order of the lanes is found here. */
+/* p[0] = right. The order of the slices is found here. */
 static int call(const op_args *a, adz_tensor **out)
 {
     adz_tensor *sorter = adz_argsort(a->in[0], -1, false);
     return case_one(adz_searchsorted_by(a->in[0], sorter, a->in[1], a->p[0] != 0), out);
 }
 
-FACT(positions_are_those_of_the_sorted_lane)
+FACT(positions_are_those_of_the_sorted_slice)
 {
     adz_tensor *x = VALUES(ADZ_I64, 3, 5, 1, 3), *sorter = VALUES(ADZ_I32, 2, 0, 3, 1);
     adz_tensor *values = VALUES(ADZ_I64, 0, 3, 4, 9);
@@ -15,7 +15,7 @@ FACT(positions_are_those_of_the_sorted_lane)
     ASSERT_VALUES(adz_searchsorted_by(x, sorter, values, true), ADZ_I64, 0, 3, 3, 4);
 }
 
-FACT(each_lane_has_its_order)
+FACT(each_slice_has_its_order)
 {
     adz_tensor *x = adz_reshape(VALUES(ADZ_F64, 2, 1, 3, 9, 8, 7), ADZ_SHAPE(2, 3));
     adz_tensor *values = adz_reshape(VALUES(ADZ_F64, 2, 8), ADZ_SHAPE(2, 1));
@@ -34,8 +34,8 @@ FACT(an_order_that_does_not_sort_is_refused)
 }
 
 static const struct CMUnitTest facts[] = {
-    cmocka_unit_test(positions_are_those_of_the_sorted_lane),
-    cmocka_unit_test(each_lane_has_its_order),
+    cmocka_unit_test(positions_are_those_of_the_sorted_slice),
+    cmocka_unit_test(each_slice_has_its_order),
     cmocka_unit_test(an_order_that_does_not_sort_is_refused),
 };
 

@@ -43,11 +43,11 @@ static void check_sorted(adz_tensor *x, bool descending)
 {
     adz_tensor *at, *y = adz_sort(x, 0, descending, &at);
     assert_non_null(y);
-    const int64_t n = adz_tensor_size(x, 0), lanes = adz_tensor_size(x, 1);
-    for (int64_t lane = 0; lane < lanes; ++lane) {
+    const int64_t n = adz_tensor_size(x, 0), slices = adz_tensor_size(x, 1);
+    for (int64_t slice = 0; slice < slices; ++slice) {
         adz_scope *scope = adz_scope_open();
-        adz_tensor *in = adz_select(x, 1, lane), *out = adz_select(y, 1, lane);
-        adz_tensor *positions = adz_select(at, 1, lane);
+        adz_tensor *in = adz_select(x, 1, slice), *out = adz_select(y, 1, slice);
+        adz_tensor *positions = adz_select(at, 1, slice);
         double sum = 0, last = 0;
         for (int64_t j = 0, before = 0; j < n; ++j) {
             const int64_t position = (int64_t)adz_item(adz_select(positions, 0, j));
@@ -65,9 +65,9 @@ static void check_sorted(adz_tensor *x, bool descending)
     }
 }
 
-/* Lanes on both sides of the length from which bytes are counted, of every dtype, with equal
+/* Slices on both sides of the length from which bytes are counted, of every dtype, with equal
  * elements, signs, NaN, infinities and both zeros. */
-FACT(long_lanes_are_sorted_by_their_bytes)
+FACT(long_slices_are_sorted_by_their_bytes)
 {
     static const double special[] = { -NAN, -0.0, 0.0, INFINITY, -INFINITY, NAN, -1e-30, 3, -0.0 };
     for (int64_t n = 64; n <= 300; n += 118) {
@@ -87,7 +87,7 @@ FACT(long_lanes_are_sorted_by_their_bytes)
 }
 
 static const struct CMUnitTest facts[] = { cmocka_unit_test(the_order_is_stable),
-    cmocka_unit_test(long_lanes_are_sorted_by_their_bytes) };
+    cmocka_unit_test(long_slices_are_sorted_by_their_bytes) };
 
 #define D(...)   IN_OF(FILL_DISTINCT, __VA_ARGS__)
 #define D_T(...) IN_T_OF(FILL_DISTINCT, __VA_ARGS__)
