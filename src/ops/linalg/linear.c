@@ -341,9 +341,6 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return g != NULL ? adzi_linear_gradients_fused(node, dx, g) : adzi_status(NULL);
 }
 
-/* There are no attributes: everything the backward needs follows from shapes and saved values. */
-const adzi_op adzi_op_linear = { .name = "linear", .backward = backward, .fused = fused };
-
 /* Checks shapes and dtypes, and names both operands in the message. `op` is the operator that
  * contains the affine map: linear or linear_relu. Nothing is promoted: the three inputs must have
  * one dtype, except that an f32 x takes a weight in half precision. */
@@ -372,60 +369,51 @@ static bool check(
     return true;
 }
 
-/* Checks the inputs, makes y and describes the product. Nothing runs and nothing is recorded yet,
- * so the caller may add an activation to the product. The weight is passed to the product as it is
- * stored: [H, D] read as its transpose, or a transposed view read as [D, H]. The rows of x and the
- * bias must be contiguous and are copied otherwise. Leading dimensions of 0 are not allowed in
- * BLAS, so empty matrices get 1. */
-adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
+bool adzi_linear_check(adzi_call *call)
 {
-    const char *op = call->op->name;
-    const adz_tensor *x = call->in[X], *weight = call->in[WEIGHT];
-    if (!adzi_want_float(call, X) || !check(op, x, weight, call->in[BIAS]) ||
-        (adzi_is_half((adz_dtype)weight->dtype) && !adzi_take_half(call, WEIGHT))) {
-        return NULL;
-    }
-    const adz_tensor *xs = adzi_compact(op, call->in[X]), *bs = adzi_compact(op, call->in[BIAS]);
-    adzi_matrix w;
-    if (xs == NULL || bs == NULL || adzi_matrix_of(op, call->in[WEIGHT], &w) == NULL) {
-        return NULL;
-    }
-    const int64_t d = weight->sizes[1], h = weight->sizes[0];
-    const adz_dtype dtype = (adz_dtype)x->dtype;
-    int64_t sizes[ADZ_MAX_RANK], numel;
-    memcpy(sizes, x->sizes, sizeof sizes);
-    sizes[x->rank - 1] = h;
-    if (adzi_check_sizes(op, x->rank, sizes, dtype, &numel) != ADZ_OK) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(call, dtype, x->rank, sizes);
-    if (y == NULL) {
-        return NULL;
-    }
+    const adz_tensor *weight = call->in[WEIGHT];
+    return adzi_want_float(call, X) && check(call->op->name, call->in[X], weight, call->in[BIAS]) &&
+           (!adzi_is_half((adz_dtype)weight->dtype) || adzi_take_half(call, WEIGHT));
+}
+
+adz_status adzi_linear_shape(adz_result *y, const char *op, adz_tensor *const *in)
+{
+    int64_t numel;
+    y->shape.sizes[y->shape.rank - 1] = in[WEIGHT]->sizes[0];
+    return adzi_check_sizes(op, y->shape.rank, y->shape.sizes, y->dtype, &numel);
+}
+
+/* The weight is passed to the product as it is stored: [H, D] read as its transpose, or a
+ * transposed view read as [D, H]. Leading dimensions of 0 are not allowed in BLAS, so empty
+ * matrices get 1. */
+adzi_gemm_args adzi_linear_product(
+    const adz_tensor *y, adz_tensor *const *in, const adzi_matrix *weight)
+{
+    const adz_tensor *x = in[X];
+    const int64_t d = in[WEIGHT]->sizes[1], h = in[WEIGHT]->sizes[0];
     /* One product over all rows. Batches are for other callers, so strides between matrices are
      * 0. */
-    *product = (adzi_gemm_args){ .dtype = dtype,
+    return (adzi_gemm_args){ .dtype = (adz_dtype)x->dtype,
         .ta = false,
-        .tb = !w.transposed,
-        .b_stored = w.stored,
+        .tb = !weight->transposed,
+        .b_stored = weight->stored,
         .m = rows_of(x),
         .n = h,
         .k = d,
         .alpha = 1,
-        .a = xs->data,
+        .a = x->data,
         .lda = d > 0 ? d : 1,
-        .b = w.data,
-        .ldb = w.ld,
+        .b = weight->data,
+        .ldb = weight->ld,
         .beta = 0,
         .c = y->data,
         .ldc = h > 0 ? h : 1,
-        .bias = adzi_is_none(bs) ? NULL : bs->data,
+        .bias = adzi_is_none(in[BIAS]) ? NULL : in[BIAS]->data,
         .relu = false,
         .batch = 1,
         .stride_a = 0,
         .stride_b = 0,
         .stride_c = 0 };
-    return y;
 }
 
 /* Saves only what a gradient that is wanted will read. dx reads the weight, dw reads x. */
@@ -444,20 +432,54 @@ void adzi_linear_save(adzi_call *call)
     }
 }
 
-/* y = x weight^T + bias. Everything that can fail comes before the recording; the product runs
- * last. One product over all N rows computes y, bias included, whatever the rank of x is. */
+/* ---- linear -------------------------------------------------------------------------------- */
+
+static bool check_inputs(adzi_call *call, void *block)
+{
+    (void)block;
+    return adzi_linear_check(call);
+}
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)block;
+    return adzi_linear_shape(y, "linear", in);
+}
+
+/* A weight that the product cannot read where it is becomes a copy, whose memory may be refused. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *weight)
+{
+    (void)y;
+    return adzi_matrix_of(call->op->name, in[WEIGHT], weight) != NULL;
+}
+
+static void save(adzi_call *call, adz_tensor *const *y, const void *weight)
+{
+    (void)y;
+    (void)weight;
+    adzi_linear_save(call);
+}
+
+/* One product over all N rows computes y, bias included, whatever the rank of x is. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *weight)
+{
+    const adzi_gemm_args product = adzi_linear_product(y[0], in, weight);
+    adzi_gemm_run(&product);
+}
+
+/* There are no attributes: everything the backward needs follows from shapes and saved values. */
+const adzi_op adzi_op_linear = { .name = "linear",
+    .backward = backward,
+    .fused = fused,
+    .shape_rule = shape_rule,
+    .optional_inputs = ADZI_OPTIONAL(BIAS),
+    .strided_inputs = 1u << WEIGHT };
+
 adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
-    adzi_call call;
-    adzi_gemm_args product;
-    if (!ADZI_ENTER_OPTIONAL(&call, linear, ADZI_OPTIONAL(BIAS), x, weight, bias)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_linear_begin(&call, &product);
-    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
-        return NULL;
-    }
-    adzi_linear_save(&call);
-    adzi_gemm_run(&product);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = {
+        .check = check_inputs, .prepare = prepare, .save = save, .launch = launch
+    };
+    adzi_matrix matrix;
+    return ADZI_RUN_STEPS(&adzi_op_linear, steps, &matrix, x, weight, bias);
 }

@@ -9,11 +9,19 @@
 
 enum { ADZI_LINEAR_X, ADZI_LINEAR_WEIGHT, ADZI_LINEAR_BIAS };
 
-/** Checks a call's inputs, makes its result and fills the product that computes it; nothing is
- * recorded yet. NULL with the error recorded. */
-adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product);
+/** The step `check` of a call: shapes and dtypes of the inputs. False with the error recorded. */
+bool adzi_linear_check(adzi_call *call);
 
-/** After adzi_record: saves what the gradients below read. */
+/** Gives y, which comes with the shape of x, its last size: the number of outputs. `op` is for the
+ * message if y has too many elements. */
+adz_status adzi_linear_shape(adz_result *y, const char *op, adz_tensor *const *in);
+
+/** The product that computes y. x and the bias are contiguous, and `weight` is the matrix of
+ * adzi_matrix_of, which may be a copy. */
+adzi_gemm_args adzi_linear_product(
+    const adz_tensor *y, adz_tensor *const *in, const adzi_matrix *weight);
+
+/** The step `save` of a call: what the gradients below read. */
 void adzi_linear_save(adzi_call *call);
 
 /** dx = g w,  dw = g^T x,  db = sum of g's rows, as expressions; x and g read as [N, D], [N, H]. */

@@ -89,19 +89,7 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-static const adz_field fields[] = { ADZI_FIELD(linear_relu_attr, p) };
-
-const adzi_op adzi_op_linear_relu = { .name = "linear_relu",
-    .backward = backward,
-    .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
-
-/* The operator without dropout. */
-adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
-{
-    return adz_linear_relu_dropout(x, weight, bias, 0, false, NULL);
-}
+static const adz_field fields[] = { ADZ_FIELD(linear_relu_attr, p, ADZ_CLOSED(0, 1)) };
 
 /* Applies dropout to y in place. Units are groups of ADZI_GROUP_WORDS elements, which share one set
  * of random numbers. The state is read when the launch runs. */
@@ -118,38 +106,82 @@ static void apply_dropout(adz_tensor *y, double keep, const adz_generator_state 
         ADZI_POINTWISE_GRAIN / ADZI_GROUP_WORDS);
 }
 
-/* The generator advances only after success, by as many numbers as y has elements. */
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    linear_relu_attr at;
+    adzi_matrix weight;
+    const adz_generator_state *state; /* of the dropout; read when the launch runs */
+} linear_relu_call;
+
+static bool check(adzi_call *call, void *block)
+{
+    (void)block;
+    return adzi_linear_check(call);
+}
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)block;
+    return adzi_linear_shape(y, "linear_relu", in);
+}
+
+/* A weight that the product cannot read where it is becomes a copy, whose memory may be refused. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    linear_relu_call *c = block;
+    (void)y;
+    return adzi_matrix_of(call->op->name, in[ADZI_LINEAR_WEIGHT], &c->weight) != NULL;
+}
+
+static void save(adzi_call *call, adz_tensor *const *y, const void *block)
+{
+    (void)block;
+    adzi_linear_save(call);
+    adzi_save_result(call, 0, y[0]);
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const linear_relu_call *c = block;
+    adzi_gemm_args product = adzi_linear_product(y[0], in, &c->weight);
+    product.relu = true;
+    adzi_gemm_run(&product);
+    if (c->at.p > 0) {
+        apply_dropout(y[0], 1 - c->at.p, c->state);
+    }
+}
+
+const adzi_op adzi_op_linear_relu = { .name = "linear_relu",
+    .backward = backward,
+    .fused = fused,
+    ADZI_ATTRIBUTES(linear_relu_attr, fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .optional_inputs = ADZI_OPTIONAL(ADZI_LINEAR_BIAS),
+    .strided_inputs = 1u << ADZI_LINEAR_WEIGHT };
+
+/* The operator without dropout. */
+adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
+{
+    return adz_linear_relu_dropout(x, weight, bias, 0, false, NULL);
+}
+
+/* The generator advances only after success, by as many numbers as y has elements. With p = 1
+ * everything is dropped and no number is drawn. */
 adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tensor *bias, double p,
     bool training, adz_generator *generator)
 {
-    adzi_call call;
-    adzi_gemm_args product;
-    if (!ADZI_ENTER_OPTIONAL(
-            &call, linear_relu, ADZI_OPTIONAL(ADZI_LINEAR_BIAS), x, weight, bias)) {
+    static const adzi_steps steps = {
+        .check = check, .prepare = prepare, .save = save, .launch = launch
+    };
+    const bool draws = training && p > 0 && p < 1;
+    if ((p != 0 && !adzi_field_takes("linear_relu", &fields[0], p)) ||
+        (draws && (generator = adzi_generator_or_default(generator)) == NULL)) {
         return NULL;
     }
-    if (!(p >= 0 && p <= 1)) {
-        return adzi_fail(call.op->name, ADZ_ERR_ARGUMENT,
-            "p is %s, but a probability lies in [0, 1]", adzi_text_number(p));
-    }
-    /* With p = 1 everything is dropped and no number is drawn. */
-    const bool drops = training && p > 0, draws = drops && p < 1;
-    if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
-        return NULL;
-    }
-    const linear_relu_attr attr = { drops ? p : 0 };
-    adz_tensor *y = adzi_linear_begin(&call, &product);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_linear_save(&call);
-    adzi_save_result(&call, 0, y);
-    product.relu = true;
-    adzi_gemm_run(&product);
-    if (drops) {
-        apply_dropout(y, 1 - p, draws ? &generator->state : &adzi_nothing_drawn);
-    }
-    y = adzi_leave(&call, y);
+    linear_relu_call c = { .at = { training ? p : 0 },
+        .state = draws ? &generator->state : &adzi_nothing_drawn };
+    adz_tensor *y = ADZI_RUN_STEPS(&adzi_op_linear_relu, steps, &c, x, weight, bias);
     if (draws && y != NULL) { /* only now: a call that failed has drawn nothing */
         adzi_generator_advance(generator, adzi_philox_counters(y->numel, ADZI_DRAW_WORD));
     }

@@ -36,6 +36,13 @@ typedef struct {
     bool zero_infinity, joined;
 } ctc_attr;
 
+/* What a call of the loss or of its gradient gets. The node keeps the attributes alone. */
+typedef struct {
+    ctc_attr at;
+    adz_tensor *alpha, *beta; /* beta: of the gradient */
+    adz_tensor *labels;       /* target_lengths as the kernel reads them */
+} ctc_call;
+
 static const int64_t *numbers_of(const adz_tensor *t)
 {
     return (const int64_t *)(const void *)t->data;
@@ -81,42 +88,43 @@ static const adz_field fields[] = { ADZI_FIELD(ctc_attr, blank),
 /* The node of a gradient with a graph. It is no operator that anybody calls. Its inputs are all
  * that the gradient depends on; alpha follows from them. */
 static const adzi_op gradient_op = {
-    .name = "ctc_loss_backward", .backward = refuse_second, ADZI_FIELDS(fields)
+    .name = "ctc_loss_backward", .backward = refuse_second, ADZI_ATTRIBUTES(ctc_attr, fields)
 };
 
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+static bool prepare_gradient(adzi_call *call, adz_tensor **dx, adz_tensor *const *in, void *block)
 {
-    static const char names[] = "log_probs, targets, input_lengths, target_lengths, dy";
-    adzi_call call;
-    adz_tensor *given[INPUTS + 1] = { NULL }, *in[INPUTS] = { NULL };
-    adz_tensor *alpha = adzi_saved_extra(node, 0);
-    for (int i = 0; i < INPUTS && alpha != NULL; ++i) {
-        given[i] = adzi_saved_input(node, i);
-        in[i] = given[i] != NULL ? adzi_compact(name, given[i]) : NULL;
-        alpha = in[i] != NULL ? alpha : NULL;
-    }
-    given[INPUTS] = dy[0];
-    if (alpha == NULL || !adzi_enter(&call, &gradient_op, names, given, INPUTS + 1, 0)) {
-        return adzi_status(NULL);
-    }
-    const ctc_attr *attr = adzi_attr(node, ctc_attr);
-    adz_tensor *upstream = adzi_compact(name, dy[0]);
-    adz_tensor *beta = room(in, 2);
-    adz_tensor *g = adzi_new_like(&call, in[X]);
-    if (upstream == NULL || beta == NULL || g == NULL ||
-        !adzi_record(&call, 1, &g, attr, sizeof *attr)) {
-        return adzi_status(NULL);
-    }
-    adzi_ctc_args args = args_of(attr, in, alpha);
-    args.beta = (double *)(void *)beta->data;
-    args.dy = upstream->data;
-    args.dx = g->data;
-    adzi_launch(KERNEL_FOR(ctc_loss_backward, g->dtype), adzi_ctc_args, &args, args.n, 1);
-    dx[X] = adzi_leave(&call, g);
-    return adzi_status(dx[X]);
+    ctc_call *c = block;
+    (void)call;
+    (void)dx;
+    c->beta = room(in, 2);
+    return c->beta != NULL;
 }
 
-const adzi_op adzi_op_ctc_loss = { .name = name, .backward = backward, ADZI_FIELDS(fields) };
+static void launch_gradient(adz_tensor *const *dx, adz_tensor *const *in, const void *block)
+{
+    const ctc_call *c = block;
+    adzi_ctc_args args = args_of(&c->at, in, c->alpha);
+    args.beta = (double *)(void *)c->beta->data;
+    args.dy = in[INPUTS]->data;
+    args.dx = dx[0]->data;
+    adzi_launch(KERNEL_FOR(ctc_loss_backward, dx[0]->dtype), adzi_ctc_args, &args, args.n, 1);
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *upstream)
+{
+    static const adzi_steps steps = { .prepare = prepare_gradient, .launch = launch_gradient };
+    ctc_call c = { .at = *adzi_attr(node, ctc_attr), .alpha = adzi_saved_extra(node, 0) };
+    adz_tensor *log_probs = adzi_saved_input(node, X), *targets = adzi_saved_input(node, TARGETS);
+    adz_tensor *input_lengths = adzi_saved_input(node, STEPS);
+    adz_tensor *target_lengths = adzi_saved_input(node, LABELS), *dy = upstream[0];
+    if (c.alpha == NULL || log_probs == NULL || targets == NULL || input_lengths == NULL ||
+        target_lengths == NULL) {
+        return adzi_status(NULL);
+    }
+    dx[X] = ADZI_RUN_STEPS(
+        &gradient_op, steps, &c, log_probs, targets, input_lengths, target_lengths, dy);
+    return adzi_status(dx[X]);
+}
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
@@ -168,7 +176,7 @@ static adz_status report(const void *block)
     return status;
 }
 
-static bool check_shapes(const adzi_call *call, const adz_ctc_loss_options *o)
+static bool check_shapes(const adzi_call *call, int64_t blank)
 {
     adz_tensor *const *in = call->in;
     const int64_t n = in[X]->rank == 3 ? in[X]->sizes[1] : -1;
@@ -184,9 +192,9 @@ static bool check_shapes(const adzi_call *call, const adz_ctc_loss_options *o)
             adzi_text_shape(in[LABELS]));
         return false;
     }
-    if (o->blank >= in[X]->sizes[2]) {
+    if (blank >= in[X]->sizes[2]) {
         adzi_error(name, ADZ_ERR_ARGUMENT, "blank is %lld, but must be one of the %lld classes",
-            (long long)o->blank, (long long)in[X]->sizes[2]);
+            (long long)blank, (long long)in[X]->sizes[2]);
         return false;
     }
     return true;
@@ -194,52 +202,65 @@ static bool check_shapes(const adzi_call *call, const adz_ctc_loss_options *o)
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-/* The loss of each sequence, [N]. `labels` receives target_lengths as i64. */
-static adz_tensor *losses_of(
-    adz_tensor *const *given, const adz_ctc_loss_options *o, adz_tensor **labels)
+static bool check(adzi_call *call, void *block)
 {
-    static const char names[] = "log_probs, targets, input_lengths, target_lengths";
-    adz_tensor *tensors[INPUTS] = { given[X], given[TARGETS], given[STEPS], given[LABELS] };
-    adz_tensor *in[INPUTS];
-    adzi_call call;
-    if (!adzi_enter(&call, &adzi_op_ctc_loss, names, tensors, INPUTS, 0) ||
-        !adzi_want_float(&call, X) || !check_shapes(&call, o)) {
-        return NULL;
+    const ctc_call *c = block;
+    bool good = adzi_want_float(call, X) && check_shapes(call, c->at.blank);
+    for (int i = TARGETS; i < INPUTS && good; ++i) {
+        good = adzi_want_index(call, i) && adzi_convert(call, i, ADZ_I64);
     }
-    for (int i = 0; i < INPUTS; ++i) {
-        if (i != X && (!adzi_want_index(&call, i) || !adzi_convert(&call, i, ADZ_I64))) {
-            return NULL;
-        }
-        in[i] = adzi_compact(name, call.in[i]);
-        if (in[i] == NULL) {
-            return NULL;
-        }
-    }
-    ctc_attr attr = { .blank = o->blank,
-        .zero_infinity = o->zero_infinity,
-        .joined = in[TARGETS]->rank == 1,
-        .s = in[TARGETS]->sizes[in[TARGETS]->rank - 1] };
+    return good;
+}
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    ctc_attr *at = block;
+    at->joined = in[TARGETS]->rank == 1;
+    at->s = in[TARGETS]->sizes[in[TARGETS]->rank - 1];
+    y->shape = adz_shape_of(1, in[X]->sizes + 1);
+    return ADZ_OK;
+}
+
+/* Looks at the elements of the lengths and of the targets, and makes alpha. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    ctc_call *c = block;
     const report_args shown = { numbers_of(in[TARGETS]), numbers_of(in[STEPS]),
-        numbers_of(in[LABELS]), in[X]->sizes[0], in[X]->sizes[1], in[X]->sizes[2], attr.s,
-        attr.blank, in[TARGETS]->numel, attr.joined };
+        numbers_of(in[LABELS]), in[X]->sizes[0], in[X]->sizes[1], in[X]->sizes[2], c->at.s,
+        c->at.blank, in[TARGETS]->numel, c->at.joined };
+    (void)call;
     if (adzi_repeat(report, report_args, &shown) != ADZ_OK) {
-        return NULL;
+        return false;
     }
-    adz_tensor *alpha = room(in, in[X]->sizes[0]);
-    adz_tensor *y =
-        alpha != NULL ? adzi_new(&call, (adz_dtype)in[X]->dtype, 1, in[X]->sizes + 1) : NULL;
-    if (y == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
-        return NULL;
-    }
-    for (int i = 0; i < INPUTS; ++i) {
-        adzi_save_input(&call, i);
-    }
-    adzi_save_extra(&call, 0, alpha);
-    adzi_ctc_args args = args_of(&attr, in, alpha);
-    args.losses = y->data;
-    adzi_launch(KERNEL_FOR(ctc_loss, y->dtype), adzi_ctc_args, &args, args.n, 1);
-    *labels = in[LABELS];
-    return adzi_leave(&call, y);
+    c->labels = in[LABELS];
+    y[1] = c->alpha = room(in, in[X]->sizes[0]);
+    return c->alpha != NULL;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const ctc_call *c = block;
+    adzi_ctc_args args = args_of(&c->at, in, c->alpha);
+    args.losses = y[0]->data;
+    adzi_launch(KERNEL_FOR(ctc_loss, y[0]->dtype), adzi_ctc_args, &args, args.n, 1);
+}
+
+const adzi_op adzi_op_ctc_loss = { .name = name,
+    .backward = backward,
+    ADZI_ATTRIBUTES(ctc_attr, fields),
+    .shape_rule = shape_rule,
+    .saved_inputs = 1u << X | 1u << TARGETS | 1u << STEPS | 1u << LABELS };
+
+/* The loss of each sequence, [N]. */
+static adz_tensor *losses_of(adz_tensor *const *given, ctc_call *c)
+{
+    static const adzi_steps steps = {
+        .check = check, .prepare = prepare, .launch = launch, .n_kept = 1
+    };
+    adz_tensor *log_probs = given[X], *targets = given[TARGETS], *input_lengths = given[STEPS];
+    adz_tensor *target_lengths = given[LABELS];
+    return ADZI_RUN_STEPS(
+        &adzi_op_ctc_loss, steps, c, log_probs, targets, input_lengths, target_lengths);
 }
 
 /* A call without a batch is one with a batch of 1. The mean divides each loss by the number of its
@@ -248,7 +269,7 @@ adz_tensor *adz_ctc_loss(adz_tensor *log_probs, adz_tensor *targets, adz_tensor 
     adz_tensor *target_lengths, const adz_ctc_loss_options *options)
 {
     adz_ctc_loss_options o;
-    adz_tensor *given[] = { log_probs, targets, input_lengths, target_lengths }, *labels = NULL;
+    adz_tensor *given[] = { log_probs, targets, input_lengths, target_lengths };
     if (!ADZI_OPTIONS_TAKE(name, adz_ctc_loss_options, ADZ_CTC_LOSS_OPTIONS, &o, options) ||
         !adzi_check_tensor(name, "log_probs", log_probs) ||
         !adzi_check_tensor(name, "targets", targets) ||
@@ -264,9 +285,10 @@ adz_tensor *adz_ctc_loss(adz_tensor *log_probs, adz_tensor *targets, adz_tensor 
             return NULL;
         }
     }
-    adz_tensor *l = losses_of(given, &o, &labels);
+    ctc_call c = { .at = { .blank = o.blank, .zero_infinity = o.zero_infinity } };
+    adz_tensor *l = losses_of(given, &c);
     if (l != NULL && o.reduction == ADZ_REDUCE_MEAN) {
-        adz_tensor *counts = adz_to(adz_clamp(labels, 1, INFINITY), (adz_dtype)l->dtype);
+        adz_tensor *counts = adz_to(adz_clamp(c.labels, 1, INFINITY), (adz_dtype)l->dtype);
         l = adz_div(l, counts);
     }
     l = adzi_weigh_losses(name, l, ADZ_NONE, o.reduction);
