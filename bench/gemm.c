@@ -421,9 +421,9 @@ static void half_weights(void)
 /* The table that says which implementation gets a product. */
 static void ways(void)
 {
-    for (int i = 0; i < adzi_gemm_n_ways; ++i) {
-        const adzi_gemm_way *way = &adzi_gemm_ways[i];
-        printf("%-24s %s\n%24s (%s)\n", way->name, way->what, "", way->why);
+    for (int i = 0; i < adzi_gemm_n_algorithms; ++i) {
+        const adzi_gemm_algorithm *algorithm = &adzi_gemm_algorithms[i];
+        printf("%-24s %s\n%24s (%s)\n", algorithm->name, algorithm->what, "", algorithm->why);
     }
 }
 

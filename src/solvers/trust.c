@@ -101,11 +101,12 @@ static adz_tensor *dogleg(adz_tensor *cauchy, adz_tensor *newton, adz_tensor *ra
     adz_tensor *inside = adz_logical_and(finite, adz_le(length_of(end), radius));
     adz_tensor *near = length_of(cauchy);
     adz_tensor *shorter = adz_mul(cauchy, adz_div(radius, divisor(near)));
-    adz_tensor *along = adz_sub(end, cauchy), *way = adz_div(along, divisor(length_of(along)));
-    adz_tensor *from = adz_div(cauchy, radius), *part = sum_of(from, way);
+    adz_tensor *along = adz_sub(end, cauchy),
+               *direction = adz_div(along, divisor(length_of(along)));
+    adz_tensor *from = adz_div(cauchy, radius), *part = sum_of(from, direction);
     adz_tensor *rest = adz_number_sub(1, sum_of(from, from));
     adz_tensor *far = adz_sub(adz_sqrt(adz_add(adz_square(part), rest)), part);
-    adz_tensor *border = adz_mul(radius, adz_add(from, adz_mul(way, far)));
+    adz_tensor *border = adz_mul(radius, adz_add(from, adz_mul(direction, far)));
     adz_tensor *straight = adz_logical_or(adz_logical_not(finite), adz_ge(near, radius));
     adz_tensor *short_of = adz_where(adz_ge(near, radius), shorter, cauchy);
     return adz_where(inside, end, adz_where(straight, short_of, border));
@@ -130,10 +131,11 @@ static bool find_step(adzi_root *r, adzi_root_state *s, adz_tensor **stuck)
     }
     r->failure = adz_item(any) != 0 ? ADZ_ROOT_SINGULAR : r->failure;
     s->failed = adz_logical_or(s->failed, flat);
-    adz_tensor *way = adz_div(down, divisor(size)), *change = adz_matmul(j, way);
-    adz_tensor *far = adz_div(adz_mul(size, sum_of(way, way)), divisor(sum_of(change, change)));
+    adz_tensor *direction = adz_div(down, divisor(size)), *change = adz_matmul(j, direction);
+    adz_tensor *far =
+        adz_div(adz_mul(size, sum_of(direction, direction)), divisor(sum_of(change, change)));
     adz_tensor *newton = adz_div(adz_mul(t->newton, d), unit);
-    adz_tensor *p = dogleg(adz_mul(way, far), newton, adz_div(s->scale, unit));
+    adz_tensor *p = dogleg(adz_mul(direction, far), newton, adz_div(s->scale, unit));
     adz_tensor *after = adz_add(f, adz_matmul(j, p));
     t->predicted = adz_sub(sum_of(f, f), sum_of(after, after));
     t->reach = adz_mul(length_of(p), unit);

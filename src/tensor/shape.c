@@ -160,10 +160,10 @@ bool adzi_broadcast_with(const char *op, int *rank, int64_t *sizes, const adz_te
 
 void adzi_broadcast_strides(const adz_tensor *t, int rank, const int64_t *sizes, int64_t *strides)
 {
-    int lead = rank - t->rank;
+    int missing = rank - t->rank;
     for (int i = 0; i < rank; ++i) {
-        bool repeated = i < lead || (t->sizes[i - lead] == 1 && sizes[i] != 1);
-        strides[i] = repeated ? 0 : t->strides[i - lead];
+        bool repeated = i < missing || (t->sizes[i - missing] == 1 && sizes[i] != 1);
+        strides[i] = repeated ? 0 : t->strides[i - missing];
     }
 }
 

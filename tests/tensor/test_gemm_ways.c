@@ -33,7 +33,7 @@ static adzi_gemm_args product(adz_dtype dtype, bool ta, bool tb, int64_t m, int6
 
 static void expect(const adzi_gemm_args *args, const char *name)
 {
-    const char *found = adzi_gemm_way_of(args)->name;
+    const char *found = adzi_gemm_algorithm_of(args)->name;
     if (strcmp(found, name) != 0) {
         fail_msg("%d x %d x %d goes to %s instead of %s", (int)args->m, (int)args->n, (int)args->k,
             found, name);
@@ -58,15 +58,16 @@ static int by_rule(void **state)
 static void every_row_is_complete(void **state)
 {
     (void)state;
-    assert_true(adzi_gemm_n_ways > 1);
-    for (int i = 0; i < adzi_gemm_n_ways; ++i) {
-        const adzi_gemm_way *way = &adzi_gemm_ways[i];
-        assert_non_null(way->takes);
-        assert_non_null(way->run);
-        assert_true(strlen(way->name) > 0 && strlen(way->what) > 0 && strlen(way->why) > 0);
+    assert_true(adzi_gemm_n_algorithms > 1);
+    for (int i = 0; i < adzi_gemm_n_algorithms; ++i) {
+        const adzi_gemm_algorithm *algorithm = &adzi_gemm_algorithms[i];
+        assert_non_null(algorithm->supports);
+        assert_non_null(algorithm->run);
+        assert_true(strlen(algorithm->name) > 0 && strlen(algorithm->what) > 0 &&
+                    strlen(algorithm->why) > 0);
     }
     adzi_gemm_args any = product(ADZ_F32, false, false, 1, 1, 1);
-    assert_true(adzi_gemm_ways[adzi_gemm_n_ways - 1].takes(&any));
+    assert_true(adzi_gemm_algorithms[adzi_gemm_n_algorithms - 1].supports(&any));
 }
 
 static void integers_have_loops_of_their_own(void **state)

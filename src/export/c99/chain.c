@@ -33,13 +33,13 @@ typedef struct {
 static adzi_c99_value broadcast(const adzi_c99_value *value, const adzi_c99_value *shape)
 {
     adzi_c99_value wide = *shape;
-    const int lead = shape->rank - value->rank;
+    const int missing = shape->rank - value->rank;
     wide.memory = value->memory;
     wide.offset = value->offset;
     wide.dtype = value->dtype;
     for (int d = 0; d < shape->rank; ++d) {
-        const bool stays = d < lead || value->sizes[d - lead] == 1;
-        wide.strides[d] = stays ? 0 : value->strides[d - lead];
+        const bool stays = d < missing || value->sizes[d - missing] == 1;
+        wide.strides[d] = stays ? 0 : value->strides[d - missing];
     }
     return wide;
 }

@@ -380,7 +380,7 @@ adzi_c99_nest adzi_c99_nest_of(int rank, const int64_t *sizes)
 
 int adzi_c99_nest_add(adzi_c99_nest *nest, const adzi_c99_value *value)
 {
-    const int k = nest->n++, lead = nest->rank - value->rank;
+    const int k = nest->n++, missing = nest->rank - value->rank;
     nest->operand[k].memory = value->memory;
     nest->operand[k].index[0] = '\0';
     if (value->offset != 0) {
@@ -388,7 +388,7 @@ int adzi_c99_nest_add(adzi_c99_nest *nest, const adzi_c99_value *value)
     }
     for (int d = 0; d < nest->rank; ++d) {
         nest->operand[k].strides[d] =
-            d < lead || value->sizes[d - lead] == 1 ? 0 : value->strides[d - lead];
+            d < missing || value->sizes[d - missing] == 1 ? 0 : value->strides[d - missing];
     }
     return k;
 }

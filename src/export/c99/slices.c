@@ -32,11 +32,11 @@ int adzi_c99_slices_add(adzi_c99_slices *slices, const adzi_c99_value *value)
     adzi_c99_value outer = *value, inner = *value;
     outer.rank = inner.rank = 0;
     inner.offset = 0;
-    const int lead = slices->rank - value->rank;
+    const int missing = slices->rank - value->rank;
     for (int d = 0; d < slices->rank; ++d) {
         adzi_c99_value *part = slices->mask >> d & 1u ? &inner : &outer;
-        part->sizes[part->rank] = d < lead ? 1 : value->sizes[d - lead];
-        part->strides[part->rank++] = d < lead ? 0 : value->strides[d - lead];
+        part->sizes[part->rank] = d < missing ? 1 : value->sizes[d - missing];
+        part->strides[part->rank++] = d < missing ? 0 : value->strides[d - missing];
     }
     adzi_c99_nest_add(&slices->inner, &inner);
     const int k = adzi_c99_nest_add(&slices->outer, &outer);

@@ -23,7 +23,7 @@ static const char name[] = "scaled_dot_product_attention";
  * operand. */
 static bool join_batch(adzi_attention *at, const adz_tensor *t)
 {
-    int lead = t->rank - 2, more = lead - at->batch_rank;
+    int batch_rank = t->rank - 2, more = batch_rank - at->batch_rank;
     /* A tensor of higher rank adds dimensions of size 1 in front. */
     for (int i = at->batch_rank - 1; i >= 0 && more > 0; --i) {
         at->batch[i + more] = at->batch[i];
@@ -32,8 +32,8 @@ static bool join_batch(adzi_attention *at, const adz_tensor *t)
         at->batch[i] = 1;
     }
     at->batch_rank += more > 0 ? more : 0;
-    for (int i = 0; i < lead; ++i) {
-        int64_t *size = &at->batch[at->batch_rank - lead + i], other = t->sizes[i];
+    for (int i = 0; i < batch_rank; ++i) {
+        int64_t *size = &at->batch[at->batch_rank - batch_rank + i], other = t->sizes[i];
         if (*size != other && *size != 1 && other != 1) {
             return false;
         }
@@ -141,7 +141,7 @@ bool adzi_attention_check(adzi_attention *at, const adz_attention_options *optio
         return false;
     }
     /* All other members are filled in by the checks below or stay 0. */
-    *at = (adzi_attention){ .items = 1, .causal = options->is_causal };
+    *at = (adzi_attention){ .batch_size = 1, .causal = options->is_causal };
     if (!adzi_is_none(kept) && options->dropout_p == 1) {
         adzi_error(name, ADZ_ERR_ARGUMENT,
             "dropout_p is 1, which keeps nothing; a dropout_mask needs less");
@@ -152,7 +152,7 @@ bool adzi_attention_check(adzi_attention *at, const adz_attention_options *optio
         return false;
     }
     for (int i = 0; i < at->batch_rank; ++i) {
-        at->items *= at->batch[i];
+        at->batch_size *= at->batch[i];
     }
     /* Scale 0 stands for the usual 1 / sqrt(E). */
     at->scale = options->scale != 0 ? options->scale : at->e > 0 ? 1 / sqrt((double)at->e) : 1;

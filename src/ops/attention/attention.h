@@ -13,9 +13,9 @@ enum { ADZI_QUERY, ADZI_KEY, ADZI_VALUE, ADZI_MASK, ADZI_ATTENTION_INPUTS };
 typedef struct adzi_attention {
     int batch_rank; /* leading dimensions after broadcasting */
     int64_t batch[ADZ_MAX_RANK];
-    int64_t items; /* number of matrices: the product of `batch` */
-    int64_t l, s;  /* queries and keys */
-    int64_t e, ev; /* elements of a query or key, and of a value */
+    int64_t batch_size; /* number of matrices: the product of `batch` */
+    int64_t l, s;       /* queries and keys */
+    int64_t e, ev;      /* elements of a query or key, and of a value */
     double scale;
     bool causal;
     bool masked;      /* by attn_mask */

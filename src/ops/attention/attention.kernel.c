@@ -236,7 +236,7 @@ static void KERNEL(attend)(
 }
 
 /* The forward. A unit is a worker; its scratch memory holds q, y, v and scores one after another.
- * Task t is the group of queries t / items of item t % items. */
+ * Task t is the group of queries t / batch_size of item t % batch_size. */
 void KERNEL(attention)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_attention_args *g = opaque;
@@ -247,8 +247,8 @@ void KERNEL(attention)(const void *opaque, int64_t begin, int64_t end)
         f.v = f.y + GROUP * ld;
         f.scores = f.v + BLOCK * ld;
         for (int64_t task = next_task(g); task < g->tasks; task = next_task(g)) {
-            int64_t from = task / g->items * GROUP; /* the first query of the task */
-            KERNEL(attend)(g, &f, task % g->items, from, least(GROUP, g->l - from));
+            int64_t from = task / g->batch_size * GROUP; /* the first query of the task */
+            KERNEL(attend)(g, &f, task % g->batch_size, from, least(GROUP, g->l - from));
         }
     }
 }
@@ -459,7 +459,7 @@ static void KERNEL(back_item)(const adzi_attention_args *g, KERNEL(backward) * b
     KERNEL(pack)(b->dy, KERNEL(item_of)(g, &g->dy, item), g->dy.row, g->l, g->ev, ELEM(1));
     memset(b->dq, 0, (size_t)(g->l * lde) * sizeof(elem));
     b->most = (const elem *)g->stats + item * 2 * g->l;
-    b->inverse = b->most + g->l; /* stats[items, 2, L] */
+    b->inverse = b->most + g->l; /* stats[batch_size, 2, L] */
     KERNEL(inner_products)(g, b, item);
     if (g->dmask.data != NULL) {
         memset((elem *)g->dmask.data + item * g->l * g->s, 0, (size_t)(g->l * g->s) * sizeof(elem));

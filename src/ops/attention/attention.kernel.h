@@ -39,7 +39,8 @@ typedef struct adzi_attention_operand {
 typedef struct adzi_attention_args {
     int batch_rank;
     int64_t batch[ADZ_MAX_RANK];
-    int64_t items, l, s, e, ev; /* matrices, queries, keys, features of q and k, features of v */
+    int64_t batch_size;  /* matrices */
+    int64_t l, s, e, ev; /* queries, keys, features of q and k, features of v */
     double scale;
     bool causal;
     adzi_attention_operand q, k, v; /* contiguous rows */
@@ -52,7 +53,7 @@ typedef struct adzi_attention_args {
     int64_t row_words; /* adzi_attention_row_words */
     double keep;
     adzi_attention_operand y; /* contiguous rows, as all operands below */
-    void *stats;              /* [items, 2, l]: largest scores, 1 / sums; NULL: not wanted */
+    void *stats;              /* [batch_size, 2, l]: largest scores, 1 / sums; NULL: not wanted */
     adzi_attention_operand dy;
     adzi_attention_operand dq, dk, dv, dmask; /* dmask contiguous */
     char *scratch;                            /* of every worker */

@@ -30,7 +30,7 @@ KERNEL_TABLE_FLOAT(attention_backward);
 
 static const char name[] = "scaled_dot_product_attention";
 
-/* The extra values of a node. STATS[items, 2, L] holds the largest score of each query and the
+/* The extra values of a node. STATS[batch_size, 2, L] holds the largest score of each query and the
  * reciprocal of its sum of exponentials. Y is the result, which the backward needs for the sum of
  * p * dp: it equals the sum of dy * y. KEPT is a given dropout mask, STATE the state of the
  * generator that draws one. A call has one of these two or none. */
@@ -91,7 +91,7 @@ static adzi_attention_args arguments(const adzi_attention *at, adz_tensor *const
     const adz_tensor *kept, const adz_tensor *state)
 {
     adzi_attention_args args = { .batch_rank = at->batch_rank,
-        .items = at->items,
+        .batch_size = at->batch_size,
         .l = at->l,
         .s = at->s,
         .e = at->e,
@@ -139,7 +139,7 @@ static int64_t backward_scratch(const adzi_attention_args *g)
 static int64_t workers_of(const adzi_attention_args *args)
 {
     /* In f64, because the product of the sizes may exceed 64 bits. */
-    double work = (double)args->items * (double)args->l * (double)args->s *
+    double work = (double)args->batch_size * (double)args->l * (double)args->s *
                   (double)(args->e + args->ev) / WORK_PER_THREAD;
     int64_t most = adzi_inside_launch() ? 1 : adzi_num_threads();
     most = most < args->tasks ? most : args->tasks;
@@ -288,7 +288,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     args.dy = operand_of(at, g);
     args.y = operand_of(at, y);
     args.stats = stats->data;
-    args.tasks = at->items;
+    args.tasks = at->batch_size;
     adzi_attention_operand *dx_of[] = { &args.dq, &args.dk, &args.dv, &args.dmask };
     for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
         if (!new_gradient(node, i, in, dx, dx_of[i])) {
@@ -328,7 +328,7 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 static const adz_field fields[] = { ADZI_FIELD(adzi_attention, dropout_p),
     ADZI_FIELD_NAMED(adzi_attention, causal, "is_causal"), ADZI_FIELD(adzi_attention, scale),
     ADZI_FIELD_HIDDEN_LIST(adzi_attention, batch_rank, batch),
-    ADZI_FIELD_HIDDEN(adzi_attention, items), ADZI_FIELD_HIDDEN(adzi_attention, l),
+    ADZI_FIELD_HIDDEN(adzi_attention, batch_size), ADZI_FIELD_HIDDEN(adzi_attention, l),
     ADZI_FIELD_HIDDEN(adzi_attention, s), ADZI_FIELD_HIDDEN(adzi_attention, e),
     ADZI_FIELD_HIDDEN(adzi_attention, ev), ADZI_FIELD_HIDDEN(adzi_attention, masked),
     ADZI_FIELD_HIDDEN(adzi_attention, drops), ADZI_FIELD_HIDDEN(adzi_attention, replays) };
@@ -385,7 +385,7 @@ static adz_tensor *attend(
         }
     }
     adz_dtype dtype = (adz_dtype)in[ADZI_QUERY]->dtype;
-    int64_t stats_sizes[] = { at->items, 2, at->l };
+    int64_t stats_sizes[] = { at->batch_size, 2, at->l };
     adz_tensor *y = new_like(at, at->l, at->ev, in[ADZI_QUERY], false), *stats = y, *result = y;
     if (y != NULL && call->record) {
         stats = adzi_scratch(name, dtype, 3, stats_sizes);
@@ -401,7 +401,7 @@ static adz_tensor *attend(
     adzi_attention_args args = arguments(at, in, kept, state);
     args.y = operand_of(at, y);
     args.stats = call->record ? stats->data : NULL;
-    args.tasks = at->items * ((at->l + ADZI_ATTENTION_GROUP - 1) / ADZI_ATTENTION_GROUP);
+    args.tasks = at->batch_size * ((at->l + ADZI_ATTENTION_GROUP - 1) / ADZI_ATTENTION_GROUP);
     size_t scratch = take_scratch(&args, dtype, forward_scratch(&args));
     if (args.scratch == NULL) {
         return NULL;
@@ -449,7 +449,7 @@ adz_tensor *adz_scaled_dot_product_attention(
     }
     adz_tensor *y = attend(&call, &at, kept, generator);
     if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
-        int64_t words = at.items * at.l * adzi_attention_row_words(&at);
+        int64_t words = at.batch_size * at.l * adzi_attention_row_words(&at);
         adzi_generator_advance(generator, adzi_philox_counters(words, ADZI_DRAW_WORD));
     }
     return y;

@@ -198,13 +198,13 @@ static adz_status rule(adz_result *y, adz_tensor *const *in, const adzi_conv *at
         return adzi_error(op, ADZ_ERR_SHAPE, "%lld groups of weight%s are more channels than fit",
             (long long)at->groups, adzi_text_shape(weight));
     }
-    const int lead = x->rank - at->n;
+    const int spatial = x->rank - at->n; /* the first dimension of an image */
     int64_t *sizes = y->shape.sizes;
-    sizes[lead - 1] = channels;
-    const int64_t *image = x->sizes + lead, *kernel = weight->sizes + 2;
+    sizes[spatial - 1] = channels;
+    const int64_t *image = x->sizes + spatial, *kernel = weight->sizes + 2;
     return check_bias(op, weight, bias, channels) &&
-                   (transposed ? big_of(at, op, image, kernel, sizes + lead)
-                               : adzi_conv_small(at, op, image, kernel, sizes + lead))
+                   (transposed ? big_of(at, op, image, kernel, sizes + spatial)
+                               : adzi_conv_small(at, op, image, kernel, sizes + spatial))
                ? adzi_check_sizes(op, x->rank, sizes, y->dtype, &numel)
                : adzi_status(NULL);
 }

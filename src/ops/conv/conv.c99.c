@@ -55,7 +55,7 @@ static adzi_c99_convolution convolution_of(
     const int n = weight->rank - 2;
     adzi_c99_convolution k = { .transposed = transposed,
         .biased = bias != NULL,
-        .items = x->rank == n + 2 ? x->sizes[0] : 1,
+        .batch = x->rank == n + 2 ? x->sizes[0] : 1,
         .groups = (int64_t)adzi_c99_attr(call, "groups", 1) };
     k.terms = transposed ? weight->sizes[0] / k.groups : weight->sizes[1];
     k.results = transposed ? weight->sizes[1] : weight->sizes[0] / k.groups;
@@ -77,7 +77,7 @@ adzi_c99_convolution adzi_c99_weight_of(const adzi_c99 *c, const adzi_c99_call *
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *dy = adzi_c99_in(c, call, 1);
     const adzi_c99_value *dw = adzi_c99_out(c, call, 0);
     const int n = dw->rank - 2;
-    adzi_c99_convolution k = { .items = x->rank == n + 2 ? x->sizes[0] : 1,
+    adzi_c99_convolution k = { .batch = x->rank == n + 2 ? x->sizes[0] : 1,
         .groups = (int64_t)adzi_c99_attr(call, "groups", 1) };
     k.terms = dw->sizes[1];
     k.results = dw->sizes[0] / k.groups;
@@ -151,11 +151,11 @@ static bool is_product(const adzi_c99_convolution *k)
                (k->in.row == width * k->in.column && k->out.row == width * k->out.column));
 }
 
-/* The images as [items, groups, channels, positions]. */
+/* The images as [batch, groups, channels, positions]. */
 static adzi_c99_value image_of(
     const adzi_c99_convolution *k, const adzi_c99_layout *l, int64_t channels, int64_t channel)
 {
-    return matrix_of(l, (int64_t[]){ k->items, k->groups, channels, k->row.big * k->column.big },
+    return matrix_of(l, (int64_t[]){ k->batch, k->groups, channels, k->row.big * k->column.big },
         (int64_t[]){ l->item, l->group, channel, l->column });
 }
 
@@ -187,11 +187,11 @@ bool adzi_c99_print_weight_product(adzi_c99 *c, const adzi_c99_convolution *k)
     const adzi_c99_value x = image_of(k, &k->in, k->terms, k->in.term);
     const adzi_c99_value columns = adzi_c99_transposed(&x, 2, 3);
     const adzi_c99_value dy = image_of(k, &k->out, k->results, k->out.result);
-    if (k->items != 1) {
+    if (k->batch != 1) {
         adzi_c99_map(c, &dw, "= 0", NULL);
     }
     adzi_c99_product(
-        c, &(adzi_c99_operands){ .a = &dy, .b = &columns, .y = &dw, .accumulate = k->items != 1 });
+        c, &(adzi_c99_operands){ .a = &dy, .b = &columns, .y = &dw, .accumulate = k->batch != 1 });
     return true;
 }
 
@@ -308,7 +308,7 @@ static void print_convolution(adzi_c99 *c, adzi_c99_convolution *k)
     }
     join_rows(k);
     const adzi_c99_mark mark = adzi_c99_mark_of(c);
-    adzi_c99_loop_over(c, k->items, k->item);
+    adzi_c99_loop_over(c, k->batch, k->item);
     adzi_c99_loop_over(c, k->groups, k->group);
     k->block = adzi_c99_results_at_once(k);
     open_results(c, k);

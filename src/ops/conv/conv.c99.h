@@ -18,7 +18,7 @@ typedef struct adzi_c99_convolution {
     adzi_c99_layout in, weight, bias, out;
     bool transposed, biased;
     int block; /* how many results are summed at once */
-    int64_t items, groups, results, terms;
+    int64_t batch, groups, results, terms;
     adzi_c99_axis row, column;
     char item[4], group[4], r[4], k[4], position[4], tap[32]; /* variables; "" for one pass */
 } adzi_c99_convolution;

@@ -34,15 +34,15 @@ enum {
 /** One convolution or transposed convolution, or the gradient of its weight. Arrays of two hold
  * height and width. */
 typedef struct adzi_conv_args {
-    int64_t items, groups;
+    int64_t batch, groups;
     int64_t channels, maps; /* channels of the source and of the result, per group */
     int64_t source[2], result[2];
     int64_t kernel[2], stride[2], dilation[2], pad[2];
     bool transposed;
-    const void *x;      /* the source [items, groups * channels, height, width] */
+    const void *x;      /* the source [batch, groups * channels, height, width] */
     const void *weight; /* [groups * maps, channels * taps], packed by conv_pack if transposed */
     const void *bias;   /* [groups * maps], or NULL */
-    void *y;            /* the result [items, groups * maps, height, width] */
+    void *y;            /* the result [batch, groups * maps, height, width] */
     int64_t blocks;     /* of positions, of all phases */
     int64_t chunks;     /* equal parts of the maps */
     int64_t tasks;      /* groups * chunks * blocks, cut evenly between the workers */
@@ -175,7 +175,7 @@ static inline int64_t adzi_conv_blocks(int64_t count, int64_t length)
 typedef struct adzi_conv_phase {
     adzi_conv_axis h, w;
     int64_t at[2];
-    int64_t positions; /* items times those of one image */
+    int64_t positions; /* those of one image, times the batch */
     int64_t block, blocks;
     int64_t weight;
 } adzi_conv_phase;
@@ -184,7 +184,7 @@ static inline void adzi_conv_phase_at(const adzi_conv_args *g, adzi_conv_phase *
 {
     p->h = adzi_conv_axis_of(g, 0, p->at[0]);
     p->w = adzi_conv_axis_of(g, 1, p->at[1]);
-    p->positions = g->items * p->h.count * p->w.count;
+    p->positions = g->batch * p->h.count * p->w.count;
     p->blocks = adzi_conv_blocks(p->positions, ADZI_CONV_BLOCK);
 }
 

@@ -390,7 +390,7 @@ static void KERNEL(weight_taps)(VEC (*sums)[REGS], const adzi_conv_args *g,
 {
     const int64_t maps = g->groups * g->maps, width = g->result[1];
     const int64_t source = g->source[0] * g->source[1], result = g->result[0] * width;
-    for (int64_t item = 0; item < g->items; ++item) {
+    for (int64_t item = 0; item < g->batch; ++item) {
         const elem *x = (const elem *)g->x + (item * g->groups + map / g->maps) * source;
         const elem *dy = (const elem *)g->y + (item * maps + map) * result;
         if (f->rows > 0) {

@@ -10,7 +10,7 @@
 
 /* A call with all arrays for height and width. */
 typedef struct {
-    int64_t items, groups, from, to; /* channels of x and of y, per group */
+    int64_t batch, groups, from, to; /* channels of x and of y, per group */
     int64_t image[2], result[2], kernel[2];
     int64_t stride[2], dilation[2], before[2], after[2];
 } geometry;
@@ -18,7 +18,7 @@ typedef struct {
 static geometry geometry_of(
     const adzi_conv *at, const adz_tensor *x, const adz_tensor *weight, bool transposed)
 {
-    geometry g = { .items = x->rank == at->n + 2 ? x->sizes[0] : 1, .groups = at->groups };
+    geometry g = { .batch = x->rank == at->n + 2 ? x->sizes[0] : 1, .groups = at->groups };
     const int64_t rows = weight->sizes[0] / at->groups;
     g.from = transposed ? rows : weight->sizes[1];
     g.to = transposed ? weight->sizes[1] : rows;
@@ -48,7 +48,7 @@ static adz_tensor *finish(
     }
     adz_shape shape = { .rank = 0 };
     if (x->rank == at->n + 2) {
-        shape.sizes[shape.rank++] = g->items;
+        shape.sizes[shape.rank++] = g->batch;
     }
     shape.sizes[shape.rank++] = channels;
     if (at->n == 2) {
@@ -75,7 +75,7 @@ adz_status adzi_conv_expression(adz_tensor **y, adz_tensor *const *in, const voi
     const geometry g = geometry_of(at, x, in[ADZI_CONV_WEIGHT], false);
     const int64_t pads[] = { g.before[1], g.after[1], g.before[0], g.after[0] };
     adz_tensor *images =
-        adz_reshape(in[ADZI_CONV_X], ADZ_SHAPE(g.items, g.groups * g.from, g.image[0], g.image[1]));
+        adz_reshape(in[ADZI_CONV_X], ADZ_SHAPE(g.batch, g.groups * g.from, g.image[0], g.image[1]));
     images = adz_pad(images, pads, 4, 0);
     adz_tensor *sum = NULL;
     for (int64_t t = 0; t < g.kernel[0] * g.kernel[1]; ++t) {
@@ -87,11 +87,11 @@ adz_status adzi_conv_expression(adz_tensor **y, adz_tensor *const *in, const voi
                 indices, 2 + d, start, start + (g.result[d] - 1) * g.stride[d] + 1, g.stride[d]);
         }
         indices =
-            adz_reshape(indices, ADZ_SHAPE(g.items, g.groups, g.from, g.result[0] * g.result[1]));
+            adz_reshape(indices, ADZ_SHAPE(g.batch, g.groups, g.from, g.result[0] * g.result[1]));
         adz_tensor *part = adz_matmul(tap_of(&g, in[ADZI_CONV_WEIGHT], t, false), indices);
         sum = t == 0 ? part : adz_add(sum, part);
     }
-    sum = adz_reshape(sum, ADZ_SHAPE(g.items, g.groups * g.to, g.result[0], g.result[1]));
+    sum = adz_reshape(sum, ADZ_SHAPE(g.batch, g.groups * g.to, g.result[0], g.result[1]));
     y[0] = finish(at, &g, sum, in[ADZI_CONV_BIAS], x);
     return adzi_status(y[0]);
 }
@@ -105,8 +105,8 @@ static adz_tensor *spread(const geometry *g, adz_tensor *z, int64_t t, const int
     const int64_t right = t % g->kernel[1] * g->dilation[1];
     const int64_t high = g->image[0] * s[0], wide = g->image[1] * s[1];
     const int64_t around[] = { right, canvas[1] - wide - right, down, canvas[0] - high - down };
-    z = adz_reshape(z, ADZ_SHAPE(g->items, channels, g->image[0], 1, g->image[1], 1));
-    z = adz_reshape(adz_pad(z, gaps, 6, 0), ADZ_SHAPE(g->items, channels, high, wide));
+    z = adz_reshape(z, ADZ_SHAPE(g->batch, channels, g->image[0], 1, g->image[1], 1));
+    z = adz_reshape(adz_pad(z, gaps, 6, 0), ADZ_SHAPE(g->batch, channels, high, wide));
     return adz_pad(z, around, 4, 0);
 }
 
@@ -121,7 +121,7 @@ adz_status adzi_conv_transpose_expression(adz_tensor **y, adz_tensor *const *in,
         canvas[d] = all < g.before[d] + g.result[d] ? g.before[d] + g.result[d] : all;
     }
     adz_tensor *images =
-        adz_reshape(in[ADZI_CONV_X], ADZ_SHAPE(g.items, g.groups, g.from, g.image[0] * g.image[1]));
+        adz_reshape(in[ADZI_CONV_X], ADZ_SHAPE(g.batch, g.groups, g.from, g.image[0] * g.image[1]));
     adz_tensor *sum = NULL;
     for (int64_t t = 0; t < g.kernel[0] * g.kernel[1]; ++t) {
         adz_tensor *part = adz_matmul(tap_of(&g, in[ADZI_CONV_WEIGHT], t, true), images);

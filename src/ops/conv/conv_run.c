@@ -37,7 +37,7 @@ static adzi_conv_args geometry_of(const adzi_conv *at, bool transposed, const ad
     const adz_tensor *result, const adz_tensor *weight)
 {
     const int64_t rows = weight->sizes[0] / at->groups, columns = weight->sizes[1];
-    adzi_conv_args g = { .items = source->rank == at->n + 2 ? source->sizes[0] : 1,
+    adzi_conv_args g = { .batch = source->rank == at->n + 2 ? source->sizes[0] : 1,
         .groups = at->groups,
         .channels = transposed ? rows : columns,
         .maps = transposed ? columns : rows,
@@ -64,7 +64,7 @@ static int64_t workers_of(double work, int64_t tasks)
 static double work_of(const adzi_conv_args *g)
 {
     const int64_t *image = g->transposed ? g->source : g->result;
-    return (double)g->items * (double)(g->groups * g->maps * g->channels) *
+    return (double)g->batch * (double)(g->groups * g->maps * g->channels) *
            (double)(g->kernel[0] * g->kernel[1]) * (double)image[0] * (double)image[1];
 }
 
@@ -125,7 +125,7 @@ bool adzi_conv_prepare(adzi_conv_job *job, const adzi_conv *at, bool transposed,
 /* How many depthwise results are worth a thread. A tap costs more than in a product. */
 static int64_t grain_of_depthwise(const adzi_conv_args *g)
 {
-    const double images = (double)(g->items * g->groups * g->maps);
+    const double images = (double)(g->batch * g->groups * g->maps);
     return adzi_grain_of(WORK_PER_THREAD, (work_of(g) + 1) / images * 8);
 }
 
@@ -147,7 +147,7 @@ void adzi_conv_run(const adzi_conv_job *job)
     }
     if (job->depthwise) {
         adzi_launch(KERNEL_FOR(conv_depthwise, job->dtype), adzi_conv_args, g,
-            g->items * g->groups * g->maps, grain_of_depthwise(g));
+            g->batch * g->groups * g->maps, grain_of_depthwise(g));
     } else {
         adzi_launch(KERNEL_FOR(conv, job->dtype), adzi_conv_args, g, g->workers, 1);
     }
@@ -180,7 +180,7 @@ bool adzi_conv_prepare_weight(adzi_conv_job *job, const adzi_conv *at, const adz
         return true;
     }
     const int64_t taps = g->kernel[0] * g->kernel[1];
-    g->blocks = adzi_conv_blocks(g->items * g->result[0] * g->result[1], ADZI_CONV_BLOCK);
+    g->blocks = adzi_conv_blocks(g->batch * g->result[0] * g->result[1], ADZI_CONV_BLOCK);
     g->chunks = adzi_conv_blocks(g->maps, ADZI_CONV_MAPS);
     job->args.depth_chunks = adzi_conv_ranges(g->channels, taps);
     job->args.parts = parts_of(g, job->args.depth_chunks);

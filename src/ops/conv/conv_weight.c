@@ -88,7 +88,7 @@ adz_tensor *adzi_conv_weight_call(
 /* Checks that x and dy are the images of a convolution with such a weight. */
 static bool check(const adz_tensor *x, const adz_tensor *dy, adz_shape weight, adzi_conv *at)
 {
-    const int n = at->n, lead = x->rank - n;
+    const int n = at->n, spatial = x->rank - n; /* the first dimension of an image */
     int64_t channels, sizes[ADZ_MAX_RANK], numel;
     if (x->dtype != dy->dtype) {
         adzi_error(name, ADZ_ERR_DTYPE, "x is %s, dy %s; convert one with adz_to",
@@ -97,14 +97,14 @@ static bool check(const adz_tensor *x, const adz_tensor *dy, adz_shape weight, a
     }
     if (weight.sizes[0] % at->groups != 0 ||
         __builtin_mul_overflow(weight.sizes[1], at->groups, &channels) ||
-        x->sizes[lead - 1] != channels) {
+        x->sizes[spatial - 1] != channels) {
         adzi_error(name, ADZ_ERR_SHAPE, "x%s does not fit weight %s with %lld groups",
             adzi_text_shape(x), adzi_text_sizes(weight.rank, weight.sizes), (long long)at->groups);
         return false;
     }
     memcpy(sizes, x->sizes, sizeof sizes);
-    sizes[lead - 1] = weight.sizes[0];
-    if (!adzi_conv_small(at, name, x->sizes + lead, weight.sizes + 2, sizes + lead)) {
+    sizes[spatial - 1] = weight.sizes[0];
+    if (!adzi_conv_small(at, name, x->sizes + spatial, weight.sizes + 2, sizes + spatial)) {
         return false;
     }
     if (dy->rank != x->rank || memcmp(dy->sizes, sizes, (size_t)x->rank * sizeof *sizes) != 0) {
@@ -112,7 +112,7 @@ static bool check(const adz_tensor *x, const adz_tensor *dy, adz_shape weight, a
             adzi_text_shape(dy), adzi_text_sizes(x->rank, sizes));
         return false;
     }
-    adzi_conv_fit(at, x->sizes + lead, sizes + lead, weight.sizes + 2);
+    adzi_conv_fit(at, x->sizes + spatial, sizes + spatial, weight.sizes + 2);
     return adzi_check_sizes(name, weight.rank, weight.sizes, (adz_dtype)x->dtype, &numel) == ADZ_OK;
 }
 

@@ -65,7 +65,7 @@ ADZI_C99_PRINTER(conv_weight)
     adzi_c99_add_variable(index, j, k.weight.column);
     adzi_c99_element(c, k.weight.memory, index, element, sizeof element);
     const adzi_c99_mark inner = adzi_c99_mark_of(c);
-    adzi_c99_loop_over(c, k.items, k.item);
+    adzi_c99_loop_over(c, k.batch, k.item);
     adzi_c99_loop_over(c, k.row.small, k.position);
     adzi_c99_open_meeting(c, &k.row, k.position, i, row);
     print_row(c, &k, row, j, bounds);

@@ -31,12 +31,12 @@ typedef struct {
 static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
     const adzi_fold *at = block;
-    const int lead = in[0]->rank - 2;
+    const int batch_rank = in[0]->rank - 2;
     int64_t numel;
-    y->shape.rank = lead + 3;
-    y->shape.sizes[lead] /= at->kernel_size[0] * at->kernel_size[1];
-    y->shape.sizes[lead + 1] = at->output_size[0];
-    y->shape.sizes[lead + 2] = at->output_size[1];
+    y->shape.rank = batch_rank + 3;
+    y->shape.sizes[batch_rank] /= at->kernel_size[0] * at->kernel_size[1];
+    y->shape.sizes[batch_rank + 1] = at->output_size[0];
+    y->shape.sizes[batch_rank + 2] = at->output_size[1];
     return adzi_check_sizes(name, y->shape.rank, y->shape.sizes, y->dtype, &numel);
 }
 
@@ -49,7 +49,7 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
         g.x = in[0]->data;
         g.y = y[0]->data;
         adzi_launch(
-            KERNEL_FOR(fold, y[0]->dtype), adzi_conv_args, &g, g.items, adzi_fold_grain(&g));
+            KERNEL_FOR(fold, y[0]->dtype), adzi_conv_args, &g, g.batch, adzi_fold_grain(&g));
     }
 }
 

@@ -83,7 +83,7 @@ void adzi_fold_grid(const adzi_fold *at, int64_t *grid)
 
 adzi_conv_args adzi_fold_geometry(const adzi_fold *at, int64_t images, const int64_t *grid)
 {
-    adzi_conv_args g = { .items = images, .groups = 1 };
+    adzi_conv_args g = { .batch = images, .groups = 1 };
     for (int d = 0; d < 2; ++d) {
         g.source[d] = at->output_size[d];
         g.result[d] = grid[d];
@@ -122,11 +122,12 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
     const unfold_arguments *call = block;
     const int64_t *kernel = call->at.kernel_size;
-    const int lead = in[0]->rank - 3;
+    const int batch_rank = in[0]->rank - 3;
     int64_t numel;
-    y->shape.rank = lead + 2;
-    if (!adzi_multiply(in[0]->sizes[lead], kernel[0] * kernel[1], &y->shape.sizes[lead]) ||
-        !adzi_multiply(call->grid[0], call->grid[1], &y->shape.sizes[lead + 1])) {
+    y->shape.rank = batch_rank + 2;
+    if (!adzi_multiply(
+            in[0]->sizes[batch_rank], kernel[0] * kernel[1], &y->shape.sizes[batch_rank]) ||
+        !adzi_multiply(call->grid[0], call->grid[1], &y->shape.sizes[batch_rank + 1])) {
         return adzi_error(name, ADZ_ERR_SHAPE, "x%s has more patches than can be counted",
             adzi_text_shape(in[0]));
     }
@@ -142,7 +143,7 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
         g.x = in[0]->data;
         g.y = y[0]->data;
         adzi_launch(
-            KERNEL_FOR(unfold, y[0]->dtype), adzi_conv_args, &g, g.items, adzi_fold_grain(&g));
+            KERNEL_FOR(unfold, y[0]->dtype), adzi_conv_args, &g, g.batch, adzi_fold_grain(&g));
     }
 }
 

@@ -10,20 +10,20 @@ static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
     const adzi_c99_value *columns, bool to_image)
 {
     const int64_t *kernel = adzi_c99_attr_list(call, "kernel_size");
-    const int lead = image->rank - 2;
-    const int64_t *steps = image->strides + lead, *strides = columns->strides + lead - 1;
+    const int spatial = image->rank - 2;
+    const int64_t *steps = image->strides + spatial, *strides = columns->strides + spatial - 1;
     adzi_c99_axis axis[2];
     for (int d = 0; d < 2; ++d) {
         adzi_c99_axis *a = &axis[d];
-        *a = adzi_c99_axis_of(call, d, image->sizes[lead + d], 1, kernel[d]);
+        *a = adzi_c99_axis_of(call, d, image->sizes[spatial + d], 1, kernel[d]);
         a->small = (a->big + 2 * a->padding - a->dilation * (a->taps - 1) - 1) / a->stride + 1;
     }
     char item[4], channel[4], position[4], i[4], j[4], q[4], tap[32], bounds[2][24];
     char row[ADZI_C99_INDEX], at[ADZI_C99_INDEX] = "", from[ADZI_C99_INDEX] = "", a[ADZI_C99_TEXT],
                               b[ADZI_C99_TEXT];
     const adzi_c99_mark mark = adzi_c99_mark_of(c);
-    adzi_c99_loop_over(c, lead == 2 ? image->sizes[0] : 1, item);
-    adzi_c99_loop_over(c, image->sizes[lead - 1], channel);
+    adzi_c99_loop_over(c, spatial == 2 ? image->sizes[0] : 1, item);
+    adzi_c99_loop_over(c, image->sizes[spatial - 1], channel);
     adzi_c99_loop_over(c, axis[0].small, position);
     adzi_c99_loop_over(c, axis[0].taps, i);
     adzi_c99_need_block(c, mark);
@@ -42,7 +42,7 @@ static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
     adzi_c99_element(c, columns->memory, at, a, sizeof a);
     adzi_c99_add_offset(from, image->offset);
     adzi_c99_add_variable(from, item, image->strides[0]);
-    adzi_c99_add_variable(from, channel, image->strides[lead - 1]);
+    adzi_c99_add_variable(from, channel, image->strides[spatial - 1]);
     adzi_c99_add_variable(from, row, steps[0]);
     adzi_c99_add_meeting(from, &axis[1], q, tap, steps[1]);
     adzi_c99_element(c, image->memory, from, b, sizeof b);

@@ -273,7 +273,7 @@ static bool has_equal_rows(const adz_tensor *g)
  * bits that they have among all rows. So all rows must go through tiles, which sum an element in
  * one order, as the loops for small products do with a tile of EQUAL rows. They compute rows that
  * do not fill a tile one by one. */
-static bool takes_equal_rows(const adzi_node *node, const adz_tensor *g)
+static bool supports_equal_rows(const adzi_node *node, const adz_tensor *g)
 {
     const adz_tensor *w = node->inputs[WEIGHT].saved;
     if (!has_equal_rows(g) || adzi_needs(node, WEIGHT) || adzi_needs(node, BIAS) || w == NULL ||
@@ -290,9 +290,9 @@ static bool takes_equal_rows(const adzi_node *node, const adz_tensor *g)
         .ldb = d,
         .ldc = d,
         .batch = 1 };
-    const adzi_gemm_way *way = adzi_gemm_way_of(&all);
-    const bool in_tiles =
-        way->run == adzi_gemm_loops_run || (all.m % EQUAL == 0 && way->relu && !way->rounds);
+    const adzi_gemm_algorithm *algorithm = adzi_gemm_algorithm_of(&all);
+    const bool in_tiles = algorithm->run == adzi_gemm_loops_run ||
+                          (all.m % EQUAL == 0 && algorithm->relu && !algorithm->rounds);
     return adzi_has_fused() && all.m > EQUAL && d > 1 && in_tiles;
 }
 
@@ -312,7 +312,7 @@ static adz_status gradient_of_equal_rows(adzi_node *node, adz_tensor **dx, adz_t
 
 /* Whether dx is a row of the weight: each row of g is one unit vector, and only x needs a
  * gradient. */
-static bool takes_unit_rows(const adzi_node *node, const adz_tensor *g)
+static bool supports_unit_rows(const adzi_node *node, const adz_tensor *g)
 {
     const adz_tensor *w = node->inputs[WEIGHT].saved;
     return g->is_unit && !adzi_needs(node, WEIGHT) && !adzi_needs(node, BIAS) && w != NULL &&
@@ -331,10 +331,10 @@ static adz_status gradient_of_unit_rows(adzi_node *node, adz_tensor **dx, const 
 /* Runs if the gradients are not to be differentiated again. The kernels read a contiguous dy. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    if (takes_unit_rows(node, dy[0])) {
+    if (supports_unit_rows(node, dy[0])) {
         return gradient_of_unit_rows(node, dx, dy[0]);
     }
-    if (takes_equal_rows(node, dy[0])) {
+    if (supports_equal_rows(node, dy[0])) {
         return gradient_of_equal_rows(node, dx, dy[0]);
     }
     const adz_tensor *g = adzi_compact(node->op->name, dy[0]);

@@ -106,10 +106,10 @@ typedef struct {
 static void batch_strides(const adz_tensor *t, const batch *of, int64_t *strides)
 {
     /* Missing leading dimensions are in front, as everywhere in broadcasting. */
-    int lead = of->rank - (t->rank - 2);
+    int missing = of->rank - (t->rank - 2);
     for (int i = 0; i < of->rank; ++i) {
-        bool repeated = i < lead || t->sizes[i - lead] == 1;
-        strides[i] = repeated ? 0 : t->strides[i - lead];
+        bool repeated = i < missing || t->sizes[i - missing] == 1;
+        strides[i] = repeated ? 0 : t->strides[i - missing];
     }
 }
 

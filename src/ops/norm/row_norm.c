@@ -148,10 +148,10 @@ static bool check(adzi_call *call, void *block)
     const char *op = call->op->name;
     const adz_tensor *x = call->in[0];
     bool ends = at->rank >= 1 && at->rank <= x->rank;
-    const int lead = ends ? x->rank - at->rank : 0;
+    const int batch_rank = ends ? x->rank - at->rank : 0;
     for (int i = 0; i < x->rank && ends; ++i) {
-        ends = i < lead || x->sizes[i] == at->normalized_shape[i - lead];
-        *(i < lead ? &at->n : &at->d) *= x->sizes[i];
+        ends = i < batch_rank || x->sizes[i] == at->normalized_shape[i - batch_rank];
+        *(i < batch_rank ? &at->n : &at->d) *= x->sizes[i];
     }
     if (!ends) {
         adzi_error(op, ADZ_ERR_SHAPE,

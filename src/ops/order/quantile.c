@@ -13,7 +13,7 @@
 static const adzi_rounding down = { floor, adz_floor }, up = { ceil, adz_ceil },
                            even = { nearbyint, adz_round }; /* ties go to the even position */
 
-static const adzi_quantile_way ways[] = {
+static const adzi_quantile_method methods[] = {
     [ADZ_QUANTILE_LINEAR] = { &down, &up, false },
     [ADZ_QUANTILE_LOWER] = { &down, NULL, false },
     [ADZ_QUANTILE_HIGHER] = { &up, NULL, false },
@@ -21,7 +21,7 @@ static const adzi_quantile_way ways[] = {
     [ADZ_QUANTILE_NEAREST] = { &even, NULL, false },
 };
 
-const adzi_quantile_way *adzi_quantile_check(
+const adzi_quantile_method *adzi_quantile_check(
     const char *op, const adz_tensor *x, adz_quantile_rule rule, int *dim)
 {
     if (!adzi_check_tensor(op, "x", x)) {
@@ -36,7 +36,7 @@ const adzi_quantile_way *adzi_quantile_check(
             "x is %s, not float32 or float64; convert it with adz_to",
             adz_dtype_name((adz_dtype)x->dtype));
     }
-    if ((unsigned)rule >= sizeof ways / sizeof *ways) {
+    if ((unsigned)rule >= sizeof methods / sizeof *methods) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT,
             "rule is %d, which is no adz_quantile_rule; ADZ_QUANTILE_LINEAR is usual", (int)rule);
     }
@@ -44,7 +44,7 @@ const adzi_quantile_way *adzi_quantile_check(
         return adzi_fail(op, ADZ_ERR_SHAPE, "a slice of x%s has no elements and no quantile",
             adzi_text_shape(x));
     }
-    return &ways[rule];
+    return &methods[rule];
 }
 
 adz_tensor *adzi_quantile_between(
@@ -64,17 +64,17 @@ bool adzi_quantile_in_single(const adz_tensor *x, int64_t n)
 }
 
 /* The position at most n - 1, above which single precision may round it. */
-static int64_t rounded(const adzi_rounding *way, double position, int64_t n)
+static int64_t rounded(const adzi_rounding *rounding, double position, int64_t n)
 {
-    const double at = way->number(position);
+    const double at = rounding->number(position);
     return at < (double)n ? (int64_t)at : n - 1;
 }
 
 adz_tensor *adz_quantile(adz_tensor *x, double q, int dim, bool keepdim, adz_quantile_rule rule)
 {
     static const char op[] = "quantile";
-    const adzi_quantile_way *way = adzi_quantile_check(op, x, rule, &dim);
-    if (way == NULL) {
+    const adzi_quantile_method *method = adzi_quantile_check(op, x, rule, &dim);
+    if (method == NULL) {
         return NULL;
     }
     if (!(q >= 0 && q <= 1)) {
@@ -87,11 +87,11 @@ adz_tensor *adz_quantile(adz_tensor *x, double q, int dim, bool keepdim, adz_qua
     const int64_t n = x->sizes[dim];
     const double position =
         adzi_quantile_in_single(x, n) ? (double)((float)q * (float)(n - 1)) : q * (double)(n - 1);
-    const int64_t low = rounded(way->low, position, n);
-    const int64_t high = way->high != NULL ? rounded(way->high, position, n) : low;
+    const int64_t low = rounded(method->low, position, n);
+    const int64_t high = method->high != NULL ? rounded(method->high, position, n) : low;
     adz_tensor *sorted = adz_sort(x, dim, false, NULL), *weight = NULL, *upper = NULL;
     if (high != low) {
-        weight = adz_scalar(way->middle ? 0.5 : position - (double)low, (adz_dtype)x->dtype);
+        weight = adz_scalar(method->middle ? 0.5 : position - (double)low, (adz_dtype)x->dtype);
         upper = adz_narrow(sorted, dim, high, 1);
     }
     adz_tensor *y =

@@ -12,14 +12,14 @@ typedef struct adzi_rounding {
 
 /** What a rule of quantiles takes: the element at a rounded position, and, unless `high` is NULL,
  * the one at a position above. */
-typedef struct adzi_quantile_way {
+typedef struct adzi_quantile_method {
     const adzi_rounding *low, *high;
     bool middle; /* the weight of the upper element is 1/2 wherever the position is */
-} adzi_quantile_way;
+} adzi_quantile_method;
 
-/** The way of a rule. NULL with the error recorded if x has no quantile along `dim`, which becomes
- * 0 or more, or there is no such rule. */
-const adzi_quantile_way *adzi_quantile_check(
+/** The method of a rule. NULL with the error recorded if x has no quantile along `dim`, which
+ * becomes 0 or more, or there is no such rule. */
+const adzi_quantile_method *adzi_quantile_check(
     const char *op, const adz_tensor *x, adz_quantile_rule rule, int *dim);
 
 /** Whether the position in slices of n elements is computed in f32, as PyTorch does for x in f32.

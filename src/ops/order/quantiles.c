@@ -65,15 +65,15 @@ static bool check(const adz_tensor *x, const adz_tensor *q)
 }
 
 /* Whole positions as indices, at most n - 1, above which single precision may round them. */
-static adz_tensor *indices_of(const adzi_rounding *way, adz_tensor *position, int64_t n)
+static adz_tensor *indices_of(const adzi_rounding *rounding, adz_tensor *position, int64_t n)
 {
-    adz_tensor *at = adz_to(way->tensor(adz_detach(position)), ADZ_I64);
+    adz_tensor *at = adz_to(rounding->tensor(adz_detach(position)), ADZ_I64);
     return adz_clamp(at, 0, (double)(n - 1));
 }
 
 /* The quantiles in the slices' dimension: y[..., K, ...]. */
 static adz_tensor *along(
-    adz_tensor *x, adz_tensor *q, int dim, const adzi_quantile_way *way, adz_tensor *inside)
+    adz_tensor *x, adz_tensor *q, int dim, const adzi_quantile_method *method, adz_tensor *inside)
 {
     const int64_t n = x->sizes[dim];
     adz_shape column = { .rank = x->rank - dim }; /* [K, 1, ...], as slices broadcast */
@@ -85,12 +85,12 @@ static adz_tensor *along(
     adz_tensor *position =
         adz_where(inside, adz_mul_number(wide, (double)(n - 1)), adz_zeros_like(wide));
     adz_tensor *sorted = adz_sort(x, dim, false, NULL), *high = NULL, *weight = NULL;
-    adz_tensor *at = indices_of(way->low, position, n);
+    adz_tensor *at = indices_of(method->low, position, n);
     adz_tensor *low = adz_index_select(sorted, dim, at);
-    if (way->high != NULL) {
-        high = adz_index_select(sorted, dim, indices_of(way->high, position, n));
-        weight = way->middle ? adz_full_like(q, 0.5)
-                             : adz_sub(position, adz_to(at, adz_tensor_dtype(position)));
+    if (method->high != NULL) {
+        high = adz_index_select(sorted, dim, indices_of(method->high, position, n));
+        weight = method->middle ? adz_full_like(q, 0.5)
+                                : adz_sub(position, adz_to(at, adz_tensor_dtype(position)));
         weight = adz_to(adz_reshape(weight, column), (adz_dtype)x->dtype);
         if (high == NULL || weight == NULL) {
             return NULL;
@@ -103,8 +103,8 @@ static adz_tensor *along(
 adz_tensor *adz_quantiles(
     adz_tensor *x, adz_tensor *q, int dim, bool keepdim, adz_quantile_rule rule)
 {
-    const adzi_quantile_way *way = adzi_quantile_check("quantiles", x, rule, &dim);
-    if (way == NULL || !check(x, q)) {
+    const adzi_quantile_method *method = adzi_quantile_check("quantiles", x, rule, &dim);
+    if (method == NULL || !check(x, q)) {
         return NULL;
     }
     adz_tensor *flat = adz_reshape(q, ADZ_SHAPE(q->numel));
@@ -113,7 +113,7 @@ adz_tensor *adz_quantiles(
     if (inside == NULL || slices == NULL) {
         return NULL;
     }
-    adz_tensor *y = along(slices, flat, dim, way, inside);
+    adz_tensor *y = along(slices, flat, dim, method, inside);
     if (x->rank > 0) {
         y = adz_transpose(adz_unsqueeze(y, 0), 0, dim + 1); /* K comes first */
         y = keepdim ? y : adz_squeeze(y, dim + 1);

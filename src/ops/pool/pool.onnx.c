@@ -171,10 +171,10 @@ bool adzi_onnx_print_adaptive(adzi_onnx *g)
 /* The sizes of the result: batch and channels are those of x. */
 static const char *sizes_with_batch(adzi_onnx *g, const int64_t *out, size_t n)
 {
-    const char *lead = adzi_onnx_temporary(g), *sizes = adzi_onnx_temporary(g);
-    adzi_onnx_node(g, "Shape", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NAMES(lead),
+    const char *batch = adzi_onnx_temporary(g), *sizes = adzi_onnx_temporary(g);
+    adzi_onnx_node(g, "Shape", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NAMES(batch),
         ADZI_ATTRS(ADZI_ATTR_INT("start", 0), ADZI_ATTR_INT("end", 2)));
-    adzi_onnx_node(g, "Concat", ADZI_NAMES(lead, adzi_onnx_ints(g, out, n)), ADZI_NAMES(sizes),
+    adzi_onnx_node(g, "Concat", ADZI_NAMES(batch, adzi_onnx_ints(g, out, n)), ADZI_NAMES(sizes),
         ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
     return sizes;
 }

@@ -214,14 +214,14 @@ adz_tensor *adz_sum(adz_tensor *x, adz_dims dims, bool keepdim)
 
 adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape)
 {
-    int lead = t->rank - shape.rank, dims[ADZ_MAX_RANK], n = 0;
+    int extra = t->rank - shape.rank, dims[ADZ_MAX_RANK], n = 0;
     for (int i = 0; i < t->rank; ++i) {
-        if (i < lead || (shape.sizes[i - lead] == 1 && t->sizes[i] != 1)) {
+        if (i < extra || (shape.sizes[i - extra] == 1 && t->sizes[i] != 1)) {
             dims[n++] = i;
         }
     }
     if (n > 0) {
         t = adz_sum(t, adz_dims_of(n, dims), ADZ_KEEPDIM);
     }
-    return lead > 0 ? adz_reshape(t, shape) : t;
+    return extra > 0 ? adz_reshape(t, shape) : t;
 }

@@ -17,15 +17,15 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-/* Fills the shape: a size of -1 is that of x, and only sizes of 1 grow. `lead` is the number of new
- * dimensions. */
+/* Fills the shape: a size of -1 is that of x, and only sizes of 1 grow. `added` is the number of
+ * new dimensions. */
 static bool resolve(const adz_tensor *x, const adz_shape *wanted, adz_shape *shape)
 {
     bool fits = wanted->rank >= x->rank && wanted->rank <= ADZ_MAX_RANK;
-    const int lead = fits ? wanted->rank - x->rank : 0;
+    const int added = fits ? wanted->rank - x->rank : 0;
     for (int i = 0; i < wanted->rank && fits; ++i) {
-        const int64_t size = wanted->sizes[i], have = i < lead ? 1 : x->sizes[i - lead];
-        const bool kept = size == have || (size == -1 && i >= lead);
+        const int64_t size = wanted->sizes[i], have = i < added ? 1 : x->sizes[i - added];
+        const bool kept = size == have || (size == -1 && i >= added);
         shape->sizes[i] = kept ? have : size;
         fits = kept || (have == 1 && size >= 0);
     }

@@ -213,7 +213,7 @@ static void multiply(const adzi_gemm_args *whole, const adzi_gemm_block *block)
     call_blas(whole, &g);
 }
 
-bool adzi_blas_takes(const adzi_gemm_args *g)
+bool adzi_blas_supports(const adzi_gemm_args *g)
 {
     const int64_t sizes[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
     bool fit = adzi_blas_missing() == NULL;

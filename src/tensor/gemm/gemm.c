@@ -1,4 +1,5 @@
-/* Chooses the implementation of a product: adzi_gemm_ways is the table, and run() walks along it.
+/* Chooses the implementation of a product: adzi_gemm_algorithms is the table, and run() walks along
+ * it.
  */
 #include "tensor/gemm/gemm.h"
 
@@ -94,7 +95,7 @@ static bool run_small(const adzi_gemm_args *g)
 /* True if our tiles are not to compute the product and a BLAS can. */
 static bool suits_blas(const adzi_gemm_args *g)
 {
-    return adzi_gemm_uses_blas() && adzi_blas_takes(g);
+    return adzi_gemm_uses_blas() && adzi_blas_supports(g);
 }
 
 static bool run_blas(const adzi_gemm_args *g)
@@ -122,29 +123,29 @@ static bool suits_swapped_tiles(const adzi_gemm_args *g)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static bool takes_all(const adzi_gemm_args *g)
+static bool supports_all(const adzi_gemm_args *g)
 {
     (void)g;
     return true;
 }
 
-const adzi_gemm_way adzi_gemm_ways[] = {
+const adzi_gemm_algorithm adzi_gemm_algorithms[] = {
     { .name = "integer loops",
         .what = "i32, i64 and u8",
         .why = "BLAS has no integers",
-        .takes = is_integer,
+        .supports = is_integer,
         .run = run_integers },
     { .name = "tiles in bf16",
         .what = "f32 at ADZ_MATMUL_MEDIUM from 2^18 multiply-adds on, with AMD's AVX512_BF16",
         .why = "Zen 5: 7 to 20% less time than where the operands are rounded first",
-        .takes = adzi_gemm_medium_takes_ours,
+        .supports = adzi_gemm_medium_supports_ours,
         .run = adzi_gemm_loops_run_bf16,
         .rounds = true,
         .relu = true },
     { .name = "f32 of rounded operands",
         .what = "f32 at ADZ_MATMUL_MEDIUM",
         .why = "the same values wherever bf16 is not faster than f32",
-        .takes = adzi_gemm_medium_takes,
+        .supports = adzi_gemm_medium_supports,
         .run = adzi_gemm_medium_run_rounded,
         .rounds = true,
         .relu = true },
@@ -152,7 +153,7 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .what = "up to 2^16 multiply-adds, 2^18 with a side below 16; half as many in f64",
         .why =
             "Emerald Rapids: AVX-512 0.2 to 0.95 of the time of tiles, AVX2 0.2 to 1.1 (bench-gemm cross)",
-        .takes = is_small,
+        .supports = is_small,
         .run = run_small,
         .relu = true },
     { .name = "dot products",
@@ -160,39 +161,39 @@ const adzi_gemm_way adzi_gemm_ways[] = {
             "x W^T of one row, A B of one column, and x W^T of up to 12 rows from 2^16 weights on, with AVX2, AVX-512 or NEON",
         .why =
             "Emerald Rapids: one row as fast as memory is read; Zen 4: up to 12 rows, for which tiles take 1.3 to 3.6 times as long",
-        .takes = suits_dots,
+        .supports = suits_dots,
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "tiles, W in place",
         .what =
             "x W^T of 13 to 64 rows, x up to 768 kB, both sides of W 512 or more, with AVX2 or AVX-512",
         .why = "Emerald Rapids: 0.70 to 0.95 of the time of tiles that pack W",
-        .takes = suits_swapped_tiles,
+        .supports = suits_swapped_tiles,
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "OpenBLAS",
         .what =
             "everything else on processors without fused multiply-adds, or as adz_set_gemm_backend() asks, if this build has a BLAS",
         .why = "it has packed kernels for the most processors",
-        .takes = suits_blas,
+        .supports = suits_blas,
         .run = run_blas },
     { .name = "tiles",
         .what = "everything else",
         .why =
             "Emerald Rapids: 0.4 to 0.95 of OpenBLAS's time; Zen 4: 0.4 to 0.95 (docs/measurements/product.md)",
-        .takes = takes_all,
+        .supports = supports_all,
         .run = adzi_gemm_loops_run,
         .relu = true },
 };
-const int adzi_gemm_n_ways = sizeof adzi_gemm_ways / sizeof *adzi_gemm_ways;
+const int adzi_gemm_n_algorithms = sizeof adzi_gemm_algorithms / sizeof *adzi_gemm_algorithms;
 
-const adzi_gemm_way *adzi_gemm_way_of(const adzi_gemm_args *g)
+const adzi_gemm_algorithm *adzi_gemm_algorithm_of(const adzi_gemm_args *g)
 {
-    const adzi_gemm_way *way = adzi_gemm_ways;
-    while (!way->takes(g)) {
-        ++way;
+    const adzi_gemm_algorithm *algorithm = adzi_gemm_algorithms;
+    while (!algorithm->supports(g)) {
+        ++algorithm;
     }
-    return way;
+    return algorithm;
 }
 
 /* A leading dimension that BLAS accepts. A matrix of a single row may have any leading dimension
@@ -227,12 +228,12 @@ static void run(const adzi_gemm_args *args, bool may_round)
     g.lda = tidy(g.lda, g.ta ? g.k : g.m, g.ta ? g.m : g.k);
     g.ldb = tidy(g.ldb, g.tb ? g.n : g.k, g.tb ? g.k : g.n);
     g.ldc = tidy(g.ldc, g.m, g.n);
-    const bool rounds = may_round && adzi_gemm_medium_takes(&g);
-    const adzi_gemm_way *way = adzi_gemm_ways;
-    while ((way->rounds && !rounds) || !way->takes(&g) || !way->run(&g)) {
-        ++way;
+    const bool rounds = may_round && adzi_gemm_medium_supports(&g);
+    const adzi_gemm_algorithm *algorithm = adzi_gemm_algorithms;
+    while ((algorithm->rounds && !rounds) || !algorithm->supports(&g) || !algorithm->run(&g)) {
+        ++algorithm;
     }
-    if (g.relu && !way->relu) {
+    if (g.relu && !algorithm->relu) {
         clip(&g);
     }
 }

@@ -1,17 +1,18 @@
 /* Matrix products. Every product of the library enters through this header, and a table chooses the
  * implementation that computes it.
  *
- * Note [The way of a product]
+ * Note [The algorithm of a product]
  *
  * adz_matmul() describes its product in an adzi_gemm_args and calls adzi_gemm_run() (gemm.c). That
- * walks down the table adzi_gemm_ways, and the first row that takes the product runs it. The row
- * launches a kernel over the items of a batch or over the blocks of C (cut.h). Kernels are in files
+ * walks down the table adzi_gemm_algorithms, and the first row that takes the product runs it. The
+ * row launches a kernel over the items of a batch or over the blocks of C (cut.h). Kernels are in
+ * files
  * *.kernel.c, which are compiled for each level of the processor; the table of a kernel, such as
  * KERNEL_FOR(gemm_small, dtype), has the one for the level in use.
  *
- * The rows of adzi_gemm_ways in their order; their members `what` and `why` have the sizes and the
- * measurements. C[m, n] = A[m, k] B[k, n]; x W^T is a product whose B is stored [n, k]. "Fused" are
- * the levels AVX2 and AVX-512, and NEON.
+ * The rows of adzi_gemm_algorithms in their order; their members `what` and `why` have the sizes
+ * and the measurements. C[m, n] = A[m, k] B[k, n]; x W^T is a product whose B is stored [n, k].
+ * "Fused" are the levels AVX2 and AVX-512, and NEON.
  *
  *     row, products                          dtype     level  kernel         function with the loop
  *     -------------------------------------  --------  -----  -------------  ----------------------
@@ -153,22 +154,22 @@ bool adzi_gemm_uses_blas(void);
 /* ---- which implementation computes a product ------------------------------------------------ */
 
 /** One row of the table of implementations. */
-typedef struct adzi_gemm_way {
+typedef struct adzi_gemm_algorithm {
     const char *name; /**< the implementation */
     const char *what; /**< the products that it gets, in words */
     const char *why;  /**< the measurement or the reason */
-    bool (*takes)(const adzi_gemm_args *args);
+    bool (*supports)(const adzi_gemm_args *args);
     bool (*run)(const adzi_gemm_args *args); /**< false: nothing was done, the next row is asked */
     bool rounds;                             /**< to bf16, as adz_set_matmul_precision() allows */
     bool relu;                               /**< applies the product's `relu` itself */
-} adzi_gemm_way;
+} adzi_gemm_algorithm;
 
 /** The table. The first row that takes a product computes it; the last one takes every product. */
-extern const adzi_gemm_way adzi_gemm_ways[];
-extern const int adzi_gemm_n_ways;
+extern const adzi_gemm_algorithm adzi_gemm_algorithms[];
+extern const int adzi_gemm_n_algorithms;
 
 /** The first row that takes a product of one or more elements. */
-const adzi_gemm_way *adzi_gemm_way_of(const adzi_gemm_args *args);
+const adzi_gemm_algorithm *adzi_gemm_algorithm_of(const adzi_gemm_args *args);
 
 /* ---- for tests and the bench ---------------------------------------------------------------- */
 

@@ -36,14 +36,14 @@ static bool run_f32(const adzi_gemm_args *g)
 }
 
 /* True at ADZ_MATMUL_MEDIUM for a product that reads its operands. */
-bool adzi_gemm_medium_takes(const adzi_gemm_args *g)
+bool adzi_gemm_medium_supports(const adzi_gemm_args *g)
 {
     return g->dtype == ADZ_F32 && g->k > 0 && g->alpha != 0 && adzi_is_medium(adzi_self()->context);
 }
 
-bool adzi_gemm_medium_takes_ours(const adzi_gemm_args *g)
+bool adzi_gemm_medium_supports_ours(const adzi_gemm_args *g)
 {
-    if (!adzi_gemm_medium_takes(g) || g->m == 1 || g->n == 1) {
+    if (!adzi_gemm_medium_supports(g) || g->m == 1 || g->n == 1) {
         return false;
     }
     return adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE

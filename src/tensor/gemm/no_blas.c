@@ -26,7 +26,7 @@ bool adzi_blas_run(const adzi_gemm_args *args)
     return false;
 }
 
-bool adzi_blas_takes(const adzi_gemm_args *args)
+bool adzi_blas_supports(const adzi_gemm_args *args)
 {
     (void)args;
     return false;

@@ -35,19 +35,19 @@ static bool want_square(adzi_call *call, int i, const char *name)
     return true;
 }
 
-adzi_lead adzi_lead_of(const adz_tensor *t, int rank, const int64_t *sizes)
+adzi_batch_dims adzi_batch_dims_of(const adz_tensor *t, int rank, const int64_t *sizes)
 {
-    adzi_lead lead = { .rank = rank };
+    adzi_batch_dims dims = { .rank = rank };
     const int missing = rank - (t->rank - 2);
     for (int i = 0; i < rank; ++i) {
         const bool repeated = i < missing || t->sizes[i - missing] == 1;
-        lead.sizes[i] = sizes[i];
-        lead.strides[i] = repeated ? 0 : t->strides[i - missing];
+        dims.sizes[i] = sizes[i];
+        dims.strides[i] = repeated ? 0 : t->strides[i - missing];
     }
-    return lead;
+    return dims;
 }
 
-bool adzi_broadcast_lead(
+bool adzi_broadcast_batch(
     const char *op, const adz_tensor *a, const adz_tensor *b, int *rank, int64_t *sizes)
 {
     const int ra = a->rank - 2, rb = b->rank - 2;
@@ -97,11 +97,11 @@ bool adzi_check_system(adzi_call *call, void *block)
 
 void adzi_batch_shape(adz_result *y, const adz_tensor *a, adz_shape item)
 {
-    const int lead = a->rank - 2;
-    y->shape.rank = lead + item.rank;
+    const int batch_rank = a->rank - 2;
+    y->shape.rank = batch_rank + item.rank;
     memcpy(y->shape.sizes, a->sizes, sizeof y->shape.sizes);
     for (int i = 0; i < item.rank; ++i) {
-        y->shape.sizes[lead + i] = item.sizes[i];
+        y->shape.sizes[batch_rank + i] = item.sizes[i];
     }
 }
 
@@ -115,12 +115,12 @@ adz_status adzi_shape_of_numbers(adz_result *y, adz_tensor *const *in, void *blo
 bool adzi_workers_begin(const char *op, adzi_workers *w, adzi_work work)
 {
     const int64_t most = adzi_inside_launch() ? 1 : adzi_num_threads();
-    const double worth = (double)work.items * (work.multiplies + 16) / (1 << 17);
-    int64_t count = (work.items + work.together - 1) / work.together;
+    const double worth = (double)work.batch * (work.multiplies + 16) / (1 << 17);
+    int64_t count = (work.batch + work.together - 1) / work.together;
     count = count < most ? count : most;
     count = worth < (double)count ? (int64_t)worth : count;
     *w = (adzi_workers){ .bytes = work.bytes * work.together / 64 * 64 + 64,
-        .items = work.items,
+        .batch = work.batch,
         .count = count < 1 ? 1 : count };
     w->memory = adzi_alloc_for_kernels((size_t)(w->bytes * w->count));
     if (w->memory == NULL) {
@@ -137,8 +137,8 @@ void adzi_workers_end(const adzi_workers *w)
 
 adz_tensor *adzi_new_info(const char *op, const adz_tensor *a)
 {
-    const int64_t items = adzi_items(a);
-    return adzi_scratch(op, ADZ_I64, 1, &items);
+    const int64_t batch = adzi_batch_count(a);
+    return adzi_scratch(op, ADZ_I64, 1, &batch);
 }
 
 /* What the host needs to report a finding. */
@@ -146,7 +146,7 @@ typedef struct {
     const char *op, *name, *what;
     adz_shape a;
     const int64_t *found;
-    int64_t items;
+    int64_t batch;
 } report_args;
 
 ADZI_ADDRESSES(report_args, op, name, what, found);
@@ -156,10 +156,10 @@ static adz_status report(const void *block)
 {
     const report_args *args = block;
     int64_t i = 0, index[ADZ_MAX_RANK];
-    while (i < args->items && args->found[i] == 0) {
+    while (i < args->batch && args->found[i] == 0) {
         ++i;
     }
-    if (i == args->items) {
+    if (i == args->batch) {
         return ADZ_OK;
     }
     const long long pivot = (long long)args->found[i] - 1;

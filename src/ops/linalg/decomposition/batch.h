@@ -3,7 +3,7 @@
 #define ADZI_OPS_LINALG_DECOMPOSITION_BATCH_H
 
 #include "ops/op.h"
-#include "ops/linalg/decomposition/lead.h"
+#include "ops/linalg/decomposition/batch_dims.h"
 #include "ops/linalg/decomposition/workers.h"
 
 /** Fails unless input i, which messages call `name`, is f32 or f64 and has two dimensions or more.
@@ -29,16 +29,16 @@ static inline int64_t adzi_columns(const adz_tensor *t)
 }
 
 /** The number of matrices in a batch. */
-static inline int64_t adzi_items(const adz_tensor *t)
+static inline int64_t adzi_batch_count(const adz_tensor *t)
 {
     return adzi_numel(t->rank - 2, t->sizes);
 }
 
 /** Describes how `t` is read as a batch whose leading sizes are the `rank` ones at `sizes`. */
-adzi_lead adzi_lead_of(const adz_tensor *t, int rank, const int64_t *sizes);
+adzi_batch_dims adzi_batch_dims_of(const adz_tensor *t, int rank, const int64_t *sizes);
 
 /** Broadcasts the leading sizes of two batches. False with ADZ_ERR_SHAPE if they do not fit. */
-bool adzi_broadcast_lead(
+bool adzi_broadcast_batch(
     const char *op, const adz_tensor *a, const adz_tensor *b, int *rank, int64_t *sizes);
 
 /** True if b is a batch of vectors, as torch.linalg.solve takes them: it has one dimension, or the
@@ -52,14 +52,14 @@ void adzi_batch_shape(adz_result *y, const adz_tensor *a, adz_shape item);
 adz_status adzi_shape_of_numbers(adz_result *y, adz_tensor *const *in, void *block);
 
 /** How many items of `work` multiply-adds are worth a thread. */
-static inline int64_t adzi_items_grain(double work)
+static inline int64_t adzi_batch_grain(double work)
 {
     return adzi_grain_of(1 << 16, work + 16);
 }
 
 /** What the items of a batch take. */
 typedef struct adzi_work {
-    int64_t items;
+    int64_t batch;
     int64_t bytes;     /* memory for an item */
     double multiplies; /* multiply-adds of an item */
     int64_t together;  /* items that a worker computes at a time; it has memory for all of them */

@@ -54,7 +54,7 @@ static bool compute(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
         .n = n,
         .upper = at->upper };
     adzi_launch(KERNEL_FOR(cholesky, a->dtype), adzi_cholesky_args, &args, found->numel,
-        adzi_items_grain((double)n * (double)n * (double)n / 3));
+        adzi_batch_grain((double)n * (double)n * (double)n / 3));
     return adzi_check_info("cholesky", found, a, "a",
         "is not positive definite: pivot %lld is 0, negative or not finite");
 }

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/threads/addresses.h"
-#include "ops/linalg/decomposition/lead.h"
+#include "ops/linalg/decomposition/batch_dims.h"
 
 /** The arguments of cholesky. A unit is a matrix. */
 typedef struct adzi_cholesky_args {

@@ -95,7 +95,7 @@ static bool compute(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
         .upper = at->upper,
         .found = (int64_t *)(void *)found->data };
     const int64_t bytes = large ? adzi_eigh_bytes(n, size) : 2 * n * n * size;
-    const adzi_work work = { .items = found->numel,
+    const adzi_work work = { .batch = found->numel,
         .bytes = bytes,
         .multiplies = (large ? 10 : 40) * (double)n * (double)n * (double)n,
         .together = large ? 1 : ADZI_JACOBI_LANES };

@@ -24,7 +24,7 @@ bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factor
         .found = (int64_t *)(void *)found->data,
         .n = n };
     adzi_launch(KERNEL_FOR(lu_factor, a->dtype), adzi_lu_args, &args, found->numel,
-        adzi_items_grain((double)n * (double)n * (double)n * 2 / 3));
+        adzi_batch_grain((double)n * (double)n * (double)n * 2 / 3));
     return !regular || adzi_check_info(op, found, a, "a", "is singular: pivot %lld is 0");
 }
 
@@ -45,18 +45,18 @@ void adzi_lu_solve(const adzi_lu *factors, adz_tensor *x, bool transposed, bool 
     }
     adzi_lu_solve_args args = { .lu = factors->lu->data,
         .pivots = (const int64_t *)(const void *)factors->pivots->data,
-        .lead = adzi_lead_of(factors->lu, x->rank - 2, x->sizes),
+        .batch = adzi_batch_dims_of(factors->lu, x->rank - 2, x->sizes),
         .x = x->data,
         .n = n,
         .k = k,
         .transposed = transposed,
         .identity = identity };
     /* The factors are contiguous, so steps are counted in matrices. */
-    for (int64_t d = 0; d < args.lead.rank; ++d) {
-        args.lead.strides[d] /= n * n;
+    for (int64_t d = 0; d < args.batch.rank; ++d) {
+        args.batch.strides[d] /= n * n;
     }
-    adzi_launch(KERNEL_FOR(lu_solve, x->dtype), adzi_lu_solve_args, &args, adzi_items(x),
-        adzi_items_grain(2 * (double)n * (double)n * (double)k));
+    adzi_launch(KERNEL_FOR(lu_solve, x->dtype), adzi_lu_solve_args, &args, adzi_batch_count(x),
+        adzi_batch_grain(2 * (double)n * (double)n * (double)k));
 }
 
 void adzi_lu_determinant(const adzi_lu *factors, adzi_lu_determinant_args args)
@@ -70,7 +70,7 @@ void adzi_lu_determinant(const adzi_lu *factors, adzi_lu_determinant_args args)
         work += (double)args.n * (double)args.n * (double)args.n * 2 / 3;
     }
     adzi_launch(KERNEL_FOR(lu_determinant, factors->lu->dtype), adzi_lu_determinant_args, &args,
-        adzi_items(factors->lu), adzi_items_grain(work));
+        adzi_batch_count(factors->lu), adzi_batch_grain(work));
 }
 
 adzi_lu adzi_saved_lu(adzi_node *node)

@@ -128,7 +128,7 @@ static void KERNEL(solve_several)(const adzi_lu_solve_args *args, int64_t first,
     KERNEL(orders) at;
     KERNEL(group) g;
     for (int l = 0; l < ADZI_MATRIX_LANES; ++l) {
-        const int64_t of = adzi_lead_offset(&args->lead, first + (l < items ? l : items - 1));
+        const int64_t of = adzi_batch_offset(&args->batch, first + (l < items ? l : items - 1));
         g.from[l] = (const elem *)(const void *)args->lu + of * n * n;
         KERNEL(order_of)(args->pivots + of * n, n, at[l]);
     }
@@ -190,7 +190,7 @@ void KERNEL(lu_solve)(const void *block, int64_t begin, int64_t end)
             KERNEL(solve_several)(args, item, items);
             continue;
         }
-        const int64_t of = adzi_lead_offset(&args->lead, item);
+        const int64_t of = adzi_batch_offset(&args->batch, item);
         const elem *lu = (const elem *)(const void *)args->lu + of * n * n;
         const int64_t *pivots = args->pivots + of * n;
         elem *x = (elem *)(void *)args->x + item * n * k;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/threads/addresses.h"
-#include "ops/linalg/decomposition/lead.h"
+#include "ops/linalg/decomposition/batch_dims.h"
 
 typedef struct adzi_lu_args {
     const char *a;   /**< [items, n, n] */
@@ -25,8 +25,8 @@ ADZI_ADDRESSES(adzi_lu_args, a, lu, pivots, found);
 typedef struct adzi_lu_solve_args {
     const char *lu;
     const int64_t *pivots;
-    adzi_lead lead; /**< of lu, broadcast to the items of x */
-    char *x;        /**< holds b, and gets the result: [items, n, k] */
+    adzi_batch_dims batch; /**< of lu, broadcast to the items of x */
+    char *x;               /**< holds b, and gets the result: [items, n, k] */
     int64_t n, k;
     bool transposed; /**< solves with the transposed matrices */
     bool identity;   /**< b is the identity, and x holds nothing */

@@ -47,7 +47,7 @@ static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
     const int64_t n = adzi_columns(a), size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
     (void)call;
     *args = (adzi_matrix_exp_args){ .a = a->data, .y = y[0]->data, .n = n };
-    const adzi_work work = { .items = n > 0 ? adzi_items(a) : 0,
+    const adzi_work work = { .batch = n > 0 ? adzi_batch_count(a) : 0,
         .bytes = (ADZI_EXP_MATRICES * n * n + 16) * size + n * (int64_t)sizeof(int64_t),
         .multiplies = 10 * (double)n * (double)n * (double)n,
         .together = 1 };

@@ -93,7 +93,7 @@ static bool factorise(const adz_tensor *from, adz_tensor *const *y)
     const adz_dtype dtype = (adz_dtype)from->dtype;
     adzi_qr_args args = { .a = from->data, .q = y[0]->data, .r = y[1]->data, .m = m, .n = n };
     const bool in_lanes = adzi_qr_in_lanes(m, n);
-    const adzi_work work = { .items = k > 0 ? adzi_items(from) : 0,
+    const adzi_work work = { .batch = k > 0 ? adzi_batch_count(from) : 0,
         .bytes = adzi_qr_room(m, n) * (int64_t)adz_dtype_size(dtype),
         .multiplies = 4 * (double)m * (double)n * (double)k,
         .together = in_lanes ? ADZI_MATRIX_LANES : 1 };
@@ -119,7 +119,7 @@ static bool has_full_rank(const adz_tensor *r, adz_tensor *named)
         .n = n,
         .rtol = adzi_default_rtol(named) };
     adzi_launch(KERNEL_FOR(low_rank, r->dtype), adzi_low_rank_args, &args, found->numel,
-        adzi_items_grain((double)n * (double)n / 2));
+        adzi_batch_grain((double)n * (double)n / 2));
     return adzi_check_info("lstsq", found, named, "a",
         adzi_rows(named) >= adzi_columns(named)
             ? "has no full rank to rounding, or an element that is not finite: column %lld depends on the columns before it; ADZ_LSTSQ_GELSY gives the shortest solution"

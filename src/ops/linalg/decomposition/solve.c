@@ -54,7 +54,7 @@ static adz_status shape_rule(adz_result *x, adz_tensor *const *in, void *block)
         return adzi_error("solve", ADZ_ERR_SHAPE, "a%s and b%s do not fit: b needs %lld rows",
             adzi_text_shape(a), adzi_text_shape(b), (long long)adzi_columns(a));
     }
-    if (!adzi_broadcast_lead("solve", a, b, rank, sizes)) {
+    if (!adzi_broadcast_batch("solve", a, b, rank, sizes)) {
         return adzi_status(NULL);
     }
     sizes[(*rank)++] = adzi_rows(b);

@@ -54,7 +54,7 @@ static adz_status shape_rule(adz_result *x, adz_tensor *const *in, void *block)
             "a%s and b%s do not fit: b needs %lld rows, or as many columns with left = false",
             adzi_text_shape(a), adzi_text_shape(b), (long long)adzi_columns(a));
     }
-    if (!adzi_broadcast_lead("solve_triangular", a, b, rank, sizes)) {
+    if (!adzi_broadcast_batch("solve_triangular", a, b, rank, sizes)) {
         return adzi_status(NULL);
     }
     sizes[(*rank)++] = adzi_rows(b);
@@ -71,18 +71,18 @@ static bool solve(adz_tensor *a, adz_tensor *x, adzi_triangular_args args)
         return false;
     }
     args.found = found != NULL ? (int64_t *)(void *)found->data : NULL;
-    if (found != NULL && (x->numel == 0 || adzi_items(x) != found->numel)) {
-        args.lead = adzi_lead_of(a, a->rank - 2, a->sizes);
+    if (found != NULL && (x->numel == 0 || adzi_batch_count(x) != found->numel)) {
+        args.batch = adzi_batch_dims_of(a, a->rank - 2, a->sizes);
         adzi_launch(KERNEL_FOR(zero_diagonal, a->dtype), adzi_triangular_args, &args, found->numel,
-            adzi_items_grain((double)args.n));
+            adzi_batch_grain((double)args.n));
         args.found = NULL;
     }
     args.x = x->data;
-    args.lead = adzi_lead_of(a, x->rank - 2, x->sizes);
+    args.batch = adzi_batch_dims_of(a, x->rank - 2, x->sizes);
     if (x->numel > 0) {
         const double work = (double)args.n * (double)args.n * (double)args.k;
         adzi_launch(KERNEL_FOR(solve_triangular, a->dtype), adzi_triangular_args, &args,
-            adzi_items(x), adzi_items_grain(work));
+            adzi_batch_count(x), adzi_batch_grain(work));
     }
     return found == NULL || adzi_check_info("solve_triangular", found, a, "a",
                                 "is singular: element %lld of its diagonal is 0");

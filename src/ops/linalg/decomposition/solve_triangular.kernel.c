@@ -13,7 +13,7 @@
 
 static KERNEL(triangle) KERNEL(triangle_of)(const adzi_triangular_args *a, int64_t item)
 {
-    const elem *t = (const elem *)(const void *)a->a + adzi_lead_offset(&a->lead, item);
+    const elem *t = (const elem *)(const void *)a->a + adzi_batch_offset(&a->batch, item);
     return (KERNEL(triangle)){ t, a->ld, a->transposed, a->upper, a->unit };
 }
 

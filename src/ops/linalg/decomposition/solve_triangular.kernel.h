@@ -4,15 +4,15 @@
 #include <stdbool.h>
 
 #include "base/threads/addresses.h"
-#include "ops/linalg/decomposition/lead.h"
+#include "ops/linalg/decomposition/batch_dims.h"
 
 /** The arguments of solve_triangular and zero_diagonal. A unit is a matrix. */
 typedef struct adzi_triangular_args {
     const char *a;
-    adzi_lead lead;  /**< of a, broadcast to the items of x */
-    int64_t ld;      /**< elements from one row of a to the next */
-    bool transposed; /**< op(a) is the transpose of what is stored */
-    bool upper;      /**< op(a) is an upper triangle */
+    adzi_batch_dims batch; /**< of a, broadcast to the items of x */
+    int64_t ld;            /**< elements from one row of a to the next */
+    bool transposed;       /**< op(a) is the transpose of what is stored */
+    bool upper;            /**< op(a) is an upper triangle */
     bool unit;
     char *x; /**< holds b, and gets the result: [items, n, k] */
     int64_t n, k;

@@ -133,7 +133,7 @@ static bool compute(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
         .n = n,
         .found = (int64_t *)(void *)found->data };
     const int64_t bytes = large ? adzi_svd_bytes(m + n - k, k, size) : (m * n + k * k) * size;
-    const adzi_work work = { .items = found->numel,
+    const adzi_work work = { .batch = found->numel,
         .bytes = bytes,
         .multiplies = (large ? 20 : 40) * (double)m * (double)n * (double)k,
         .together = large ? 1 : ADZI_JACOBI_LANES };

@@ -9,7 +9,7 @@
 typedef struct adzi_workers {
     char *memory; /**< `bytes` for each worker, at multiples of 64 */
     int64_t bytes;
-    int64_t items, count;
+    int64_t batch, count;
 } adzi_workers;
 
 /** The memory of a worker. */
@@ -21,8 +21,8 @@ static inline void *adzi_worker_memory(const adzi_workers *w, int64_t worker)
 /** The first item of a worker; worker `count` would begin after the last item. */
 static inline int64_t adzi_worker_begin(const adzi_workers *w, int64_t worker)
 {
-    return w->items / w->count * worker +
-           (worker < w->items % w->count ? worker : w->items % w->count);
+    return w->batch / w->count * worker +
+           (worker < w->batch % w->count ? worker : w->batch % w->count);
 }
 
 #endif
