@@ -11,10 +11,11 @@
 ADZ_C_TEXT(
     labml_settings, enum { DECOUPLE = ADZ_ADAM_FIRST_SETTINGS, ABSOLUTE, OPTIMIZED, AMSGRAD, EXTRA,
                         D_MODEL, TOTAL_STEPS = D_MODEL, RECTIFY = D_MODEL, SETTINGS };)
-/* The settings that all these optimizers have. */
-#define FIRST_SETTINGS(eps, optimized)                                                         \
-    ADZ_ADAM_SETTINGS(adz_labml_adam_options, eps, 0), ADZ_SETTING_FLAG("weight_decouple", 1), \
-        ADZ_SETTING_FLAG("absolute", 0), ADZ_SETTING_FLAG("optimized_update", (optimized))
+/* The settings that all these optimizers have. All but the rate are members of `options`. */
+#define FIRST_SETTINGS(options, eps, optimized)                                          \
+    ADZ_ADAM_SETTINGS(options, eps, 0), ADZ_FIELD(options, weight_decouple, .value = 1), \
+        ADZ_FIELD(options, absolute, .value = 0),                                        \
+        ADZ_FIELD(options, optimized_update, .value = (optimized))
 
 static uint32_t needs(const double *settings)
 {
@@ -163,20 +164,20 @@ static adz_status check_noam(const char *op, const double *settings)
 
 /* A type whose settings after FIRST_SETTINGS are given last; `texts` is a list in brackets. */
 #define LIST(...) __VA_ARGS__
-#define TYPE(NAME, CONSTRUCTOR, eps, function, NUMBERS, texts, ...)                                \
-    {                                                                                              \
-        .size = sizeof(adz_optimizer_type), .name = "labml." NAME,                                 \
-        .settings = { FIRST_SETTINGS(eps, 1), __VA_ARGS__ }, .states = { ADZ_ADAM_THREE_STATES },  \
-        .update = (function), .needs = needs, .numbers = (NUMBERS), .n_numbers = ADZ_ADAM_NUMBERS, \
-        .kernels = ADZ_ADAM_KERNELS, .numbers_text = { FIRST_TEXTS, LIST texts },                  \
-        .constructor = (CONSTRUCTOR),                                                              \
+#define TYPE(NAME, CONSTRUCTOR, options, eps, function, NUMBERS, texts, ...)              \
+    {                                                                                     \
+        .size = sizeof(adz_optimizer_type), .name = "labml." NAME,                        \
+        .settings = { FIRST_SETTINGS(options, eps, 1), __VA_ARGS__ },                     \
+        .states = { ADZ_ADAM_THREE_STATES }, .update = (function), .needs = needs,        \
+        .numbers = (NUMBERS), .n_numbers = ADZ_ADAM_NUMBERS, .kernels = ADZ_ADAM_KERNELS, \
+        .numbers_text = { FIRST_TEXTS, LIST texts }, .constructor = (CONSTRUCTOR),        \
     }
-#define NOT_AMSGRAD ADZ_SETTING_FLAG("amsgrad", 0)
+#define NOT_AMSGRAD(options) ADZ_FIELD(options, amsgrad, .value = 0)
 
 static const adz_optimizer_type adam_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "labml.Adam",
-    .settings = { FIRST_SETTINGS(1e-16, 1) },
+    .settings = { FIRST_SETTINGS(adz_labml_adam_options, 1e-16, 1) },
     .states = { ADZ_ADAM_TWO_STATES },
     .update = adam_update,
     .numbers = labml_adam_numbers,
@@ -185,25 +186,28 @@ static const adz_optimizer_type adam_type = {
     .numbers_text = { FIRST_TEXTS, adam_text },
     .constructor = "adz_labml_adam_new",
 };
-static const adz_optimizer_type amsgrad_type = TYPE("AMSGrad", "adz_labml_amsgrad_new", 1e-16,
-    adam_update, labml_adam_numbers, (adam_text), ADZ_SETTING_FLAG("amsgrad", 1));
+static const adz_optimizer_type amsgrad_type =
+    TYPE("AMSGrad", "adz_labml_amsgrad_new", adz_labml_amsgrad_options, 1e-16, adam_update,
+        labml_adam_numbers, (adam_text), ADZ_FIELD(adz_labml_amsgrad_options, amsgrad, .value = 1));
 static const adz_optimizer_type warmup_type =
-    TYPE("AdamWarmup", "adz_labml_adam_warmup_new", 1e-16, adam_update, labml_warmup_numbers,
-        (warmup_rate_text, warmup_text), NOT_AMSGRAD, ADZ_SETTING("warmup", 0, ADZ_FINITE_FROM(0)));
-static const adz_optimizer_type cosine_type =
-    TYPE("AdamWarmupCosineDecay", "adz_labml_adam_warmup_cosine_decay_new", 1e-16, adam_update,
-        labml_cosine_numbers, (warmup_rate_text, cosine_rate_text, cosine_text), NOT_AMSGRAD,
-        ADZ_SETTING("warmup", 0, ADZ_FINITE_FROM(0)),
-        ADZ_SETTING("total_steps", 1e10, ADZ_FINITE_FROM(0)));
-static const adz_optimizer_type radam_type =
-    TYPE("RAdam", "adz_labml_radam_new", 1e-8, radam_update, labml_rectified_numbers,
-        (adz_radam_text, rectified_text), NOT_AMSGRAD, ADZ_SETTING_FLAG("degenerated_to_sgd", 1));
+    TYPE("AdamWarmup", "adz_labml_adam_warmup_new", adz_labml_amsgrad_options, 1e-16, adam_update,
+        labml_warmup_numbers, (warmup_rate_text, warmup_text),
+        NOT_AMSGRAD(adz_labml_amsgrad_options), ADZ_SETTING("warmup", 0, ADZ_FINITE_FROM(0)));
+static const adz_optimizer_type cosine_type = TYPE("AdamWarmupCosineDecay",
+    "adz_labml_adam_warmup_cosine_decay_new", adz_labml_amsgrad_options, 1e-16, adam_update,
+    labml_cosine_numbers, (warmup_rate_text, cosine_rate_text, cosine_text),
+    NOT_AMSGRAD(adz_labml_amsgrad_options), ADZ_SETTING("warmup", 0, ADZ_FINITE_FROM(0)),
+    ADZ_SETTING("total_steps", 1e10, ADZ_FINITE_FROM(0)));
+static const adz_optimizer_type radam_type = TYPE("RAdam", "adz_labml_radam_new",
+    adz_labml_radam_options, 1e-8, radam_update, labml_rectified_numbers,
+    (adz_radam_text, rectified_text), NOT_AMSGRAD(adz_labml_radam_options),
+    ADZ_FIELD(adz_labml_radam_options, degenerated_to_sgd, .value = 1));
 
 static const adz_optimizer_type noam_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "labml.Noam",
-    .settings = { FIRST_SETTINGS(1e-16, 1), NOT_AMSGRAD,
-        ADZ_SETTING("warmup", 0, ADZ_FINITE_FROM(0)),
+    .settings = { FIRST_SETTINGS(adz_labml_amsgrad_options, 1e-16, 1),
+        NOT_AMSGRAD(adz_labml_amsgrad_options), ADZ_SETTING("warmup", 0, ADZ_FINITE_FROM(0)),
         ADZ_SETTING("d_model", 0, ADZ_FINITE_FROM(0)) },
     .states = { ADZ_ADAM_THREE_STATES },
     .update = adam_update,
@@ -219,8 +223,10 @@ static const adz_optimizer_type noam_type = {
 static const adz_optimizer_type ada_belief_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "labml.AdaBelief",
-    .settings = { FIRST_SETTINGS(1e-16, 0), NOT_AMSGRAD, ADZ_SETTING_FLAG("degenerate_to_sgd", 1),
-        ADZ_SETTING_FLAG("rectify", 1) },
+    .settings = { FIRST_SETTINGS(adz_labml_ada_belief_options, 1e-16, 0),
+        NOT_AMSGRAD(adz_labml_ada_belief_options),
+        ADZ_FIELD(adz_labml_ada_belief_options, degenerate_to_sgd, .value = 1),
+        ADZ_FIELD(adz_labml_ada_belief_options, rectify, .value = 1) },
     .states = { { "exp_avg", 0 }, { "exp_avg_var", 0 }, { "max_exp_avg_var", 0 } },
     .update = ada_belief_update,
     .needs = needs,
@@ -233,103 +239,91 @@ static const adz_optimizer_type ada_belief_type = {
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-/* Makes an optimizer from all settings of its type. */
-static adz_optimizer *made(
-    const adz_optimizer_type *type, adz_tensor_list parameters, const double *settings)
+/* Makes an optimizer. Settings that are members of the options come from there. The other ones are
+ * given by `arguments` in their order. */
+static adz_optimizer *made(const adz_optimizer_type *type, const adz_options_table *table,
+    adz_tensor_list parameters, const double *arguments, const void *options)
 {
+    union {
+        adz_labml_adam_options adam;
+        adz_labml_amsgrad_options amsgrad;
+        adz_labml_radam_options radam;
+        adz_labml_ada_belief_options ada_belief;
+    } o;
+    double settings[SETTINGS];
     size_t n = 0;
-    while (type->settings[n].name != NULL) {
-        ++n;
+    if (!adz_options_take(type->constructor, table, &o, options)) {
+        return NULL;
+    }
+    for (; n < SETTINGS && type->settings[n].name != NULL; ++n) {
+        const adz_field *field = &type->settings[n];
+        const char *at = (const char *)&o + field->offset;
+        if (field->offset == 0) { /* the size of the options is there, so this is no member */
+            settings[n] = *arguments++;
+        } else if (field->kind == ADZ_FIELD_BOOL) {
+            settings[n] = *(const bool *)at;
+        } else {
+            memcpy(&settings[n], at, sizeof settings[n]);
+        }
     }
     return adz_optimizer_new(type, parameters, settings, n);
 }
 
-ADZ_OPTIONS_INIT(adz_labml_adam_options_init, adz_labml_adam_options, ADZ_LABML_ADAM_OPTIONS)
+ADZ_OPTIONS_TABLE(adz_labml_adam_options, ADZ_LABML_ADAM_OPTIONS, adam_type.settings)
+ADZ_OPTIONS_TABLE(adz_labml_amsgrad_options, ADZ_LABML_AMSGRAD_OPTIONS, amsgrad_type.settings)
+ADZ_OPTIONS_TABLE(adz_labml_radam_options, ADZ_LABML_RADAM_OPTIONS, radam_type.settings)
+ADZ_OPTIONS_TABLE(
+    adz_labml_ada_belief_options, ADZ_LABML_ADA_BELIEF_OPTIONS, ada_belief_type.settings)
+
+/* Makes an optimizer that derives from AMSGrad in labml_nn and has `amsgrad` off by default. */
+static adz_optimizer *derived_new(const adz_optimizer_type *type, adz_tensor_list parameters,
+    const double *arguments, const adz_labml_amsgrad_options *options)
+{
+    const adz_options_table table = { "ADZ_LABML_WARMUP_OPTIONS", sizeof *options, type->settings,
+        ADZ_OPTIMIZER_SETTINGS };
+    return made(type, &table, parameters, arguments, options);
+}
 
 adz_optimizer *adz_labml_adam_new(
     adz_tensor_list parameters, double lr, const adz_labml_adam_options *options)
 {
-    adz_labml_adam_options o = ADZ_LABML_ADAM_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_labml_adam_new", ADZ_LABML_ADAM_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
-        o.absolute, o.optimized_update };
-    return made(&adam_type, parameters, settings);
-}
-
-ADZ_OPTIONS_INIT(
-    adz_labml_amsgrad_options_init, adz_labml_amsgrad_options, ADZ_LABML_AMSGRAD_OPTIONS)
-
-/* Makes an optimizer that derives from AMSGrad in labml_nn. `amsgrad` is on by default for AMSGrad
- * itself and off for the others. `extra` and `second` become the last two settings. */
-static adz_optimizer *derived_new(const char *op, const adz_optimizer_type *type,
-    adz_tensor_list parameters, double lr, const adz_labml_amsgrad_options *options, double extra,
-    double second)
-{
-    adz_labml_amsgrad_options o = ADZ_LABML_AMSGRAD_OPTIONS;
-    o.amsgrad = type == &amsgrad_type;
-    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_AMSGRAD_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
-        o.absolute, o.optimized_update, o.amsgrad, extra, second };
-    return made(type, parameters, settings);
+    return made(&adam_type, &adz_labml_adam_options_table, parameters, &lr, options);
 }
 
 adz_optimizer *adz_labml_amsgrad_new(
     adz_tensor_list parameters, double lr, const adz_labml_amsgrad_options *options)
 {
-    return derived_new("adz_labml_amsgrad_new", &amsgrad_type, parameters, lr, options, 0, 0);
+    return made(&amsgrad_type, &adz_labml_amsgrad_options_table, parameters, &lr, options);
 }
 
 adz_optimizer *adz_labml_adam_warmup_new(
     adz_tensor_list parameters, double lr, double warmup, const adz_labml_amsgrad_options *options)
 {
-    return derived_new(
-        "adz_labml_adam_warmup_new", &warmup_type, parameters, lr, options, warmup, 0);
+    return derived_new(&warmup_type, parameters, (double[]){ lr, warmup }, options);
 }
 
 adz_optimizer *adz_labml_adam_warmup_cosine_decay_new(adz_tensor_list parameters, double lr,
     double warmup, double total_steps, const adz_labml_amsgrad_options *options)
 {
-    return derived_new("adz_labml_adam_warmup_cosine_decay_new", &cosine_type, parameters, lr,
-        options, warmup, total_steps);
+    return derived_new(&cosine_type, parameters, (double[]){ lr, warmup, total_steps }, options);
 }
 
 adz_optimizer *adz_labml_noam_new(adz_tensor_list parameters, double lr, double warmup,
     double d_model, const adz_labml_amsgrad_options *options)
 {
-    return derived_new("adz_labml_noam_new", &noam_type, parameters, lr, options, warmup, d_model);
+    return derived_new(&noam_type, parameters, (double[]){ lr, warmup, d_model }, options);
 }
-
-ADZ_OPTIONS_INIT(adz_labml_radam_options_init, adz_labml_radam_options, ADZ_LABML_RADAM_OPTIONS)
 
 adz_optimizer *adz_labml_radam_new(
     adz_tensor_list parameters, double lr, const adz_labml_radam_options *options)
 {
-    adz_labml_radam_options o = ADZ_LABML_RADAM_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_labml_radam_new", ADZ_LABML_RADAM_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
-        o.absolute, o.optimized_update, o.amsgrad, o.degenerated_to_sgd };
-    return made(&radam_type, parameters, settings);
+    return made(&radam_type, &adz_labml_radam_options_table, parameters, &lr, options);
 }
-
-ADZ_OPTIONS_INIT(
-    adz_labml_ada_belief_options_init, adz_labml_ada_belief_options, ADZ_LABML_ADA_BELIEF_OPTIONS)
 
 adz_optimizer *adz_labml_ada_belief_new(
     adz_tensor_list parameters, double lr, const adz_labml_ada_belief_options *options)
 {
-    adz_labml_ada_belief_options o = ADZ_LABML_ADA_BELIEF_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_labml_ada_belief_new", ADZ_LABML_ADA_BELIEF_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
-        o.absolute, o.optimized_update, o.amsgrad, o.degenerate_to_sgd, o.rectify };
-    return made(&ada_belief_type, parameters, settings);
+    return made(&ada_belief_type, &adz_labml_ada_belief_options_table, parameters, &lr, options);
 }
 
 double adz_labml_noam_rate(double lr, double warmup, double d_model, int64_t step)
