@@ -2,7 +2,7 @@
 #include "adze/zoo.h"
 #include "bits.h"
 
-#include "nn/gpt2.h"
+#include "zoo/gpt2.h"
 #include "optim/schedules/kinds.h"
 
 enum { STEPS = 3 };

@@ -4,8 +4,8 @@
 usage: bits.py SOURCE ADZE_BITS
 
 The constructors of the public headers and the names of the operators' tests are the list. adze-bits --covered prints
-the types that its rows train. A row "modules" trains every sample of tests/nn, so a module whose type has another
-name than its constructor is covered if a sample calls the constructor.
+the types that its rows train. A row "modules" trains every sample of tests/nn and tests/zoo, so a module whose type has
+another name than its constructor is covered if a sample calls the constructor.
 """
 
 import pathlib
@@ -38,13 +38,14 @@ def missing(wanted, covered, calls):
     types = {tuple(re.sub(r"[_.]", "", line.lower()).split()) for line in covered}
     for kind, name in wanted:
         if not any((kind, n) in types for n in names_of(name)) and f"adz_{name}_new(" not in calls:
-            yield f"adz_{name}_new is in no row of the table of hashes: train it in tests/bits or give tests/nn a sample"
+            yield (f"adz_{name}_new is in no row of the table of hashes: train it in tests/bits, or give tests/nn or "
+                   "tests/zoo a sample")
 
 
 def main(source, program):
     top = pathlib.Path(source)
     headers = "\n".join(p.read_text(encoding="utf-8") for p in sorted(top.glob("include/adze/**/*.h")))
-    calls = "\n".join(p.read_text(encoding="utf-8") for folder in ("nn", "bits")
+    calls = "\n".join(p.read_text(encoding="utf-8") for folder in ("nn", "zoo", "bits")
                       for p in sorted(top.glob(f"tests/{folder}/*.c")))
     run = subprocess.run([program, "--covered"], check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     wanted, covered = constructors(headers), run.stdout.splitlines()

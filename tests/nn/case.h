@@ -1,6 +1,6 @@
-/* The case of a module: what tests/nn/<module>.c tells the sweep over modules (tests/nn/sweep.c)
- * and adze-parity. It says how modules are made, what they print, how the config of a vector file
- * becomes a module, and which further facts are tested. */
+/* The case of a module: what tests/nn/<module>.c or tests/zoo/<module>.c tells the sweep over
+ * modules (tests/nn/sweep.c) and adze-parity. It says how modules are made, what they print, how
+ * the config of a vector file becomes a module, and which further facts are tested. */
 #ifndef ADZE_TESTS_NN_CASE_H
 #define ADZE_TESTS_NN_CASE_H
 

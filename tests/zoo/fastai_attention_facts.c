@@ -1,6 +1,6 @@
 /* What fastai's attentions compute, written out, and arguments that they refuse. */
 #include "adze/zoo.h"
-#include "nn/fastai_attention.h"
+#include "zoo/fastai_attention.h"
 
 enum { B = 2, T = 3, M = 2, H = 2, D = 4, HEAD = 3 };
 

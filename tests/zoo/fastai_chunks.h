@@ -1,6 +1,6 @@
 /* An encoder whose calls are counted, for the tests of texts in chunks. */
-#ifndef ADZE_TESTS_NN_FASTAI_CHUNKS_H
-#define ADZE_TESTS_NN_FASTAI_CHUNKS_H
+#ifndef ADZE_TESTS_ZOO_FASTAI_CHUNKS_H
+#define ADZE_TESTS_ZOO_FASTAI_CHUNKS_H
 
 #include "nn/case.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "adze/zoo.h"
-#include "nn/fastai_attention.h"
+#include "zoo/fastai_attention.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */
 

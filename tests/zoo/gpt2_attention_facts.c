@@ -1,5 +1,5 @@
 /* GPT-2's attention under any mask, and the past that it refuses. */
-#include "nn/gpt2.h"
+#include "zoo/gpt2.h"
 
 /* Attention with two heads, composed of operators. */
 static adz_tensor *attention_by_operators(adz_module *m, adz_tensor *x, bool scale)

@@ -1,6 +1,6 @@
 /* Embeddings, layers and models of the annotated transformers. */
 #include "adze/zoo.h"
-#include "nn/labml_transformer.h"
+#include "zoo/labml_transformer.h"
 
 /* A module without inputs, whose result is the table of positions. */
 static adz_status encoding_call(adz_module *self, const adz_values *in, adz_values *out)

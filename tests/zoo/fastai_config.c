@@ -1,6 +1,6 @@
 /* fastai's whole text models and their configurations. */
 #include "adze/zoo.h"
-#include "nn/fastai_config.h"
+#include "zoo/fastai_config.h"
 
 static void configurations_are_the_references(void **state)
 {

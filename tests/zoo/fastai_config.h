@@ -1,6 +1,6 @@
 /* Small text models of fastai, as its configurations make them. */
-#ifndef ADZE_TESTS_NN_FASTAI_CONFIG_H
-#define ADZE_TESTS_NN_FASTAI_CONFIG_H
+#ifndef ADZE_TESTS_ZOO_FASTAI_CONFIG_H
+#define ADZE_TESTS_ZOO_FASTAI_CONFIG_H
 
 #include "adze/zoo.h"
 #include "nn/case.h"

@@ -1,6 +1,6 @@
 /* Calls of fastai's attentions. */
-#ifndef ADZE_TESTS_NN_FASTAI_ATTENTION_H
-#define ADZE_TESTS_NN_FASTAI_ATTENTION_H
+#ifndef ADZE_TESTS_ZOO_FASTAI_ATTENTION_H
+#define ADZE_TESTS_ZOO_FASTAI_ATTENTION_H
 
 #include "nn/case.h"
 

@@ -1,7 +1,7 @@
 /* Facts about the embeddings, layers and models of the annotated transformers that the sweep cannot
  * check. */
 #include "adze/zoo.h"
-#include "nn/labml_transformer.h"
+#include "zoo/labml_transformer.h"
 
 static void positions_are_sines_and_cosines(void **state)
 {

@@ -1,6 +1,6 @@
 /* fastai's text classifier: pooling, the head, and texts in chunks. */
 #include "adze/zoo.h"
-#include "nn/fastai_chunks.h"
+#include "zoo/fastai_chunks.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Small models of fastai's Transformer and Transformer-XL, and their facts. */
-#ifndef ADZE_TESTS_NN_FASTAI_TRANSFORMER_H
-#define ADZE_TESTS_NN_FASTAI_TRANSFORMER_H
+#ifndef ADZE_TESTS_ZOO_FASTAI_TRANSFORMER_H
+#define ADZE_TESTS_ZOO_FASTAI_TRANSFORMER_H
 
 #include "adze/zoo.h"
 #include "nn/case.h"

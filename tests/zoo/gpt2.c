@@ -1,6 +1,6 @@
 /* GPT-2, from its parts to the language model. */
 #include "adze/zoo.h"
-#include "nn/gpt2.h"
+#include "zoo/gpt2.h"
 
 static int64_t size_of(const json_t *config, const char *key, int64_t otherwise)
 {

@@ -1,6 +1,6 @@
 /* fastai's texts in chunks: which are kept, and what becomes of their results. */
 #include "adze/zoo.h"
-#include "nn/fastai_chunks.h"
+#include "zoo/fastai_chunks.h"
 
 /* The call's results; NULL where it failed. */
 static adz_values *call(adz_module *m, adz_tensor *x)

@@ -1,6 +1,6 @@
 /* Facts about fastai's Transformer and Transformer-XL that the sweep cannot check. */
 #include "adze/zoo.h"
-#include "nn/fastai_transformer.h"
+#include "zoo/fastai_transformer.h"
 
 /* Later tokens do not change the results of earlier ones; the position of a token does. */
 static void later_tokens_are_hidden(void **state)

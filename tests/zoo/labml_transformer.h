@@ -1,6 +1,6 @@
 /* Small embeddings, layers and models of the annotated transformers, and their facts. */
-#ifndef ADZE_TESTS_NN_LABML_TRANSFORMER_H
-#define ADZE_TESTS_NN_LABML_TRANSFORMER_H
+#ifndef ADZE_TESTS_ZOO_LABML_TRANSFORMER_H
+#define ADZE_TESTS_ZOO_LABML_TRANSFORMER_H
 
 #include "adze/zoo.h"
 #include "nn/case.h"

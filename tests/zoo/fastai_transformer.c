@@ -1,5 +1,5 @@
 /* fastai's Transformer and Transformer-XL. */
-#include "nn/fastai_transformer.h"
+#include "zoo/fastai_transformer.h"
 
 static adz_module *from_config(const char *reference, const json_t *config)
 {

@@ -1,6 +1,6 @@
 /* Facts about GPT-2 that the sweep cannot check. */
 #include "adze/zoo.h"
-#include "nn/gpt2.h"
+#include "zoo/gpt2.h"
 
 static void conv1d_starts_as_in_gpt2(void **state)
 {

@@ -1,6 +1,6 @@
 /* Small parts of GPT-2, and their facts. */
-#ifndef ADZE_TESTS_NN_GPT2_H
-#define ADZE_TESTS_NN_GPT2_H
+#ifndef ADZE_TESTS_ZOO_GPT2_H
+#define ADZE_TESTS_ZOO_GPT2_H
 
 #include "adze/zoo.h"
 #include "nn/case.h"

@@ -1,6 +1,6 @@
 /* The groups of parameters of fastai's text models, and freezing. */
 #include "adze/zoo.h"
-#include "nn/fastai_config.h"
+#include "zoo/fastai_config.h"
 
 #include "base/alloc.h"
 #include "base/system_memory.h"

@@ -2,7 +2,7 @@
 #include <stddef.h>
 
 #include "adze/zoo.h"
-#include "nn/fastai_config.h"
+#include "zoo/fastai_config.h"
 
 enum { WORDS = 11 };
 
