@@ -14,6 +14,12 @@ typedef struct optimizer_case {
     double f32_tolerance;
 } optimizer_case;
 
+/* The case whose functions are called which##_make and which##_loop. */
+#define CASE(which)                              \
+    {                                            \
+#which, which##_make, which##_loop, 2e-5 \
+    }
+
 extern const optimizer_case cases[];
 extern const int n_cases;
 

@@ -7,6 +7,7 @@ int state_tests(void);
 int restored_tests(void);
 int special_tests(void);
 int settings_tests(void);
+int labml_tests(void); /* tests/zoo/labml_optimizers.c */
 int flat_tests(void);
 
 #endif
