@@ -369,11 +369,11 @@ static void save(adzi_call *call, const adzi_attention *at, adz_tensor *const *e
     }
 }
 
-/* By hand, because the result lies in memory as the queries do, which the form does not make. Makes
- * the result, records the node and launches. A task is ADZI_ATTENTION_GROUP queries of one
- * matrix. Statistics are written for the backward only. All memory is taken before the recording,
- * because it may be refused; scratch memory is no tensor of the scope and is freed by hand. Without
- * a recording `stats` and `result` stand for y, and nothing is saved. */
+/* The call is written out, because the result lies in memory as the queries do, which the form does
+ * not make. Makes the result, records the node and launches. A task is ADZI_ATTENTION_GROUP queries
+ * of one matrix. Statistics are written for the backward only. All memory is taken before the
+ * recording, because it may be refused; scratch memory is no tensor of the scope and is freed by
+ * hand. Without a recording `stats` and `result` stand for y, and nothing is saved. */
 static adz_tensor *attend(
     adzi_call *call, const adzi_attention *at, adz_tensor *kept, const adz_generator *generator)
 {

@@ -21,10 +21,10 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_copy = { .name = "copy", .backward = backward };
 
-/* By hand: whether the call is recorded depends on x, and has to be known before the call becomes
- * one in place. Recorded only for a float x, since integers have no gradient. A recorded call
- * converts y by adz_to(), so that the tape converts the gradient back; otherwise adzi_copy()
- * converts on the way.
+/* The call is written out, because whether it is recorded depends on x, and has to be known before
+ * the call becomes one in place. Recorded only for a float x, since integers have no gradient. A
+ * recorded call converts y by adz_to(), so that the tape converts the gradient back; otherwise
+ * adzi_copy() converts on the way.
  */
 adz_tensor *adz_copy_(adz_tensor *x, adz_tensor *y)
 {

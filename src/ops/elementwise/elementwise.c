@@ -76,6 +76,8 @@ static inline bool record(
                                       : adzi_record(call, 1, &y, attr, form->attr_size));
 }
 
+/* The call is written out here and in adzi_call2. The form is for an operator that is known where
+ * the call is compiled, and these serve all rows of the table. */
 adz_tensor *adzi_call1(
     const adzi_elementwise *form, adz_tensor *x, const double *p, const void *attr, bool inplace)
 {

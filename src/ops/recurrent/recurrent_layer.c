@@ -278,6 +278,8 @@ static bool compute(adzi_call *call, adzi_recurrent_run *v, adz_tensor **y)
     return good;
 }
 
+/* The call is written out, because how many inputs and results it has, and what they are called,
+ * depends on the cell. In the form these are constants. */
 adzi_recurrent_states adzi_recurrent_layer(
     const adzi_recurrent_cell *cell, const adzi_recurrent_input *input)
 {
