@@ -5,6 +5,7 @@
 
 #include "ops/op.h"
 #include "ops/linalg/linear.kernel.h"
+#include "ops/linalg/matmul.h"
 #include "tensor/gemm/gemm.h"
 
 enum { ADZI_LINEAR_X, ADZI_LINEAR_WEIGHT, ADZI_LINEAR_BIAS };
