@@ -179,8 +179,9 @@ adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tenso
         (draws && (generator = adzi_generator_or_default(generator)) == NULL)) {
         return NULL;
     }
-    linear_relu_call c = { .at = { training ? p : 0 },
-        .state = draws ? &generator->state : &adzi_nothing_drawn };
+    linear_relu_call c;
+    c.at.p = training ? p : 0;
+    c.state = draws ? &generator->state : &adzi_nothing_drawn;
     adz_tensor *y = ADZI_RUN_STEPS(&adzi_op_linear_relu, steps, &c, x, weight, bias);
     if (draws && y != NULL) { /* only now: a call that failed has drawn nothing */
         adzi_generator_advance(generator, adzi_philox_counters(y->numel, ADZI_DRAW_WORD));
