@@ -107,10 +107,21 @@ FACT(a_failed_call_draws_nothing)
     adz_generator_free(&generator);
 }
 
+FACT(p_is_a_probability)
+{
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), *w = adz_ones(ADZ_SHAPE(4, 3), ADZ_F32);
+    static const double outside[] = { -0.5, 1.5, NAN };
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; ++i) {
+        ASSERT_REFUSED(adz_linear_relu_dropout(x, w, ADZ_NONE, outside[i], false, NULL),
+            ADZ_ERR_ARGUMENT, "but must be in [0, 1]");
+    }
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(bits_are_those_of_the_parts),
     cmocka_unit_test(nan_passes),
     cmocka_unit_test(a_failed_call_draws_nothing),
+    cmocka_unit_test(p_is_a_probability),
 };
 
 const op_case linear_relu_case = {
