@@ -11,7 +11,8 @@ bool adzi_unique_begin(const char *op, adz_tensor *x, adz_tensor **inverse, adz_
  * The first subtensor of each group of equal ones.
  *
  * @param x        subtensors along dim, n of them
- * @param order    i64 [n]: the numbers of the subtensors in ascending order, equal ones in their order
+ * @param order    i64 [n]: the numbers of the subtensors in ascending order, equal ones in their
+ * order
  * @param begins   bool [n]: subtensor order[i] is the first of a group
  * @param shape    of `inverse`
  * @param inverse  receives the group of each subtensor; may be NULL

@@ -1,8 +1,8 @@
 #include "ops/order/unique.h"
 #include "ops/order/unique.kernel.h"
 
-/* The distinct subtensors along a dimension in ascending order, torch.unique with dim. A composition:
- * a kernel finds the order of the subtensors, and unique's groups do the rest. */
+/* The distinct subtensors along a dimension in ascending order, torch.unique with dim. A
+ * composition: a kernel finds the order of the subtensors, and unique's groups do the rest. */
 
 KERNEL_TABLE_ALL(sort_subtensors);
 

@@ -1,8 +1,8 @@
 /* Kernel of unique_dim: the order of the subtensors x[n, m], and where other ones begin.
  *
- * Subtensors are compared by their first elements that differ. NaN is the largest element and equals
- * itself in the order, so that the order is total. Runs of subtensors are merged, each pass doubles
- * their length, and equal subtensors keep their order. */
+ * Subtensors are compared by their first elements that differ. NaN is the largest element and
+ * equals itself in the order, so that the order is total. Runs of subtensors are merged, each pass
+ * doubles their length, and equal subtensors keep their order. */
 #ifndef elem
 #include <string.h>
 
@@ -34,8 +34,8 @@ static inline bool KERNEL(subtensor_falls)(const elem *a, const elem *b, int64_t
 }
 
 /* Merges the runs from[begin .. middle) and from[middle .. end). */
-static void KERNEL(merge_subtensors)(const adzi_subtensors_args *args, const int64_t *from, int64_t *to,
-    int64_t begin, int64_t middle, int64_t end)
+static void KERNEL(merge_subtensors)(const adzi_subtensors_args *args, const int64_t *from,
+    int64_t *to, int64_t begin, int64_t middle, int64_t end)
 {
     const elem *x = args->x;
     int64_t left = begin, right = middle;
