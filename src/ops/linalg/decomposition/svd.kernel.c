@@ -20,7 +20,6 @@
 #include "ops/linalg/decomposition/loops/product.kernel.h"
 #include "ops/linalg/decomposition/loops/rotations.kernel.h"
 #include "ops/linalg/decomposition/loops/wide.kernel.h"
-#include "ops/linalg/decomposition/loops/reflectors.kernel.h"
 #include "ops/linalg/decomposition/loops/bidiagonal.kernel.h"
 #include "ops/linalg/decomposition/loops/bidiagonalise.kernel.h"
 

@@ -4,19 +4,6 @@
  * Reference: G. H. Golub and W. Kahan, Calculating the singular values and pseudo-inverse of a
  * matrix, SIAM J. Numer. Anal. 2, 1965. */
 
-/* An upper bidiagonal matrix and its vectors, U^T A V = B. A part of it begins at row and column
- * `first`. All sizes are about 1 or smaller. */
-typedef struct KERNEL(bidiagonal) {
-    int64_t n;
-    double *d, *e; /* [n] and [n]: the diagonal, and the elements on the right of it */
-    elem *ut, *vt; /* rows are vectors, ld elements apart; ut is NULL if U is not wanted */
-    int64_t ld;
-    double *numbers; /* 6 [n], of double */
-    int64_t *slots;  /* 3 [n] */
-    double *gaps;    /* [n, n], of double */
-    elem *w[4];      /* [n, n] each */
-} KERNEL(bidiagonal);
-
 /* c f + s g = r, c g - s f = 0. */
 static inline double KERNEL(givens)(double f, double g, double *c, double *s)
 {
@@ -25,6 +12,23 @@ static inline double KERNEL(givens)(double f, double g, double *c, double *s)
     *c = r > 0 ? f / r : 1;
     *s = r > 0 ? g / r : 0;
     return r;
+}
+
+/* x' = c x + s y, y' = c y - s x. */
+NOINLINE void KERNEL(rotate_rows)(int64_t n, elem *x, elem *y, elem c, elem s)
+{
+    const int64_t w = KERNEL(register_lanes);
+    int64_t i = 0;
+    for (; i + w <= n; i += w) {
+        const KERNEL(in_register) p = WIDE(x + i), q = WIDE(y + i);
+        TO_WIDE(x + i) = c * p + s * q;
+        TO_WIDE(y + i) = c * q - s * p;
+    }
+    for (; i < n; ++i) {
+        const elem p = x[i], q = y[i];
+        x[i] = c * p + s * q;
+        y[i] = c * q - s * p;
+    }
 }
 
 /* Rotates the vectors i and j, which have n elements from column `first` on; NULL has none. */

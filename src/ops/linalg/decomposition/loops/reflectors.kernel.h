@@ -1,5 +1,5 @@
-/* Householder reflections I - tau v v^T with v_0 = 1, and blocks of them. Included after the
- * element type is known (tensor/kernel/each_float.h). */
+/* The reflections that bidiagonal.kernel.h declares. Included after the element type is known
+ * (tensor/kernel/each_float.h). */
 
 /* Sixteen partial sums have small errors, also where all elements are equal. */
 static double KERNEL(sum_of_squares)(int64_t n, const elem *x)
@@ -22,10 +22,7 @@ static double KERNEL(sum_of_squares)(int64_t n, const elem *x)
     return sums[0];
 }
 
-/* The reflection that turns x into a multiple `beta` of the first unit vector. x becomes v. Returns
- * tau. The largest elements of the matrix have a size of about 1: what is so small that its square
- * loses digits counts as 0. */
-static elem KERNEL(reflection_of)(int64_t n, elem *x, double *beta)
+elem KERNEL(reflection_of)(int64_t n, elem *x, double *beta)
 {
     const double below = KERNEL(sum_of_squares)(n - 1, x + 1);
     const double alpha = (double)x[0];
@@ -44,20 +41,7 @@ static elem KERNEL(reflection_of)(int64_t n, elem *x, double *beta)
     return ELEM((*beta - alpha) / *beta);
 }
 
-/* Reflections whose vectors are rows of a matrix: the one of row i begins at column i + shift, with
- * a 1; what is on the left of it is not read. */
-typedef struct KERNEL(reflectors) {
-    const elem *v; /* [count, width], with rows ld elements apart */
-    int64_t ld;
-    const elem *tau; /* [count] */
-    int64_t count, width, shift;
-    elem *t, *inner; /* [block, block] each */
-    elem *m;         /* 2 [rows, block] */
-    elem *block;     /* [block, width] */
-} KERNEL(reflectors);
-
-/* Takes the working memory of reflections with up to n elements: adzi_reflectors_bytes(). */
-static KERNEL(reflectors) KERNEL(reflectors_of)(char **memory, int64_t n)
+KERNEL(reflectors) KERNEL(reflectors_of)(char **memory, int64_t n)
 {
     const int64_t b = ADZI_REFLECTORS, size = (int64_t)sizeof(elem);
     KERNEL(reflectors) r = { .t = adzi_take(memory, b * b * size) };
@@ -83,9 +67,7 @@ static void KERNEL(block_t)(const KERNEL(reflectors) * r, const elem *tau, int64
     }
 }
 
-/* Z = Z (H_0 H_1 ...)^T for Z[rows, width]: the last block comes first. */
-static void KERNEL(apply_reflectors)(
-    const KERNEL(reflectors) * r, int64_t rows, elem *z, int64_t ld)
+void KERNEL(apply_reflectors)(const KERNEL(reflectors) * r, int64_t rows, elem *z, int64_t ld)
 {
     const int64_t b = ADZI_REFLECTORS;
     for (int64_t first = (r->count - 1) / b * b; first >= 0 && r->count > 0; first -= b) {

@@ -161,20 +161,3 @@ static inline void KERNEL(gemv)(
         KERNEL(axpy)(n, x[i], a + i * ld, y);
     }
 }
-
-/* x' = c x + s y, y' = c y - s x. */
-NOINLINE void KERNEL(rotate_rows)(int64_t n, elem *x, elem *y, elem c, elem s)
-{
-    const int64_t w = KERNEL(register_lanes);
-    int64_t i = 0;
-    for (; i + w <= n; i += w) {
-        const KERNEL(in_register) p = WIDE(x + i), q = WIDE(y + i);
-        TO_WIDE(x + i) = c * p + s * q;
-        TO_WIDE(y + i) = c * q - s * p;
-    }
-    for (; i < n; ++i) {
-        const elem p = x[i], q = y[i];
-        x[i] = c * p + s * q;
-        y[i] = c * q - s * p;
-    }
-}
