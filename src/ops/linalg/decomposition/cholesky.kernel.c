@@ -17,6 +17,7 @@ enum { CHOLESKY_BLOCK = 48 };
 #include "tensor/kernel/each_float.h"
 #else
 #include "ops/linalg/decomposition/loops/lanes.kernel.h"
+#include "ops/linalg/decomposition/loops/product.kernel.h"
 #include "ops/linalg/decomposition/loops/root.kernel.h"
 #include "ops/linalg/decomposition/loops/triangular.kernel.h"
 

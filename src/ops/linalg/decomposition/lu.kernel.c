@@ -14,7 +14,8 @@ enum { LOGARITHMS = 16 }; /* matrices whose logarithms are taken together */
 #include "tensor/kernel/each_float.h"
 #else
 #include "ops/linalg/decomposition/loops/lanes.kernel.h"
-#include "ops/linalg/decomposition/loops/lu_loops.kernel.h"
+#include "ops/linalg/decomposition/loops/product.kernel.h"
+#include "ops/linalg/decomposition/loops/triangular.kernel.h"
 
 /* Factors several small matrices. */
 static void KERNEL(factor_several)(const adzi_lu_args *args, int64_t first, int64_t items)

@@ -15,7 +15,8 @@
 
 #include "tensor/kernel/each_float.h"
 #else
-#include "ops/linalg/decomposition/loops/lu_loops.kernel.h"
+#include "ops/linalg/decomposition/loops/product.kernel.h"
+#include "ops/linalg/decomposition/loops/triangular.kernel.h"
 
 static const double KERNEL(pade)[] = {
 #if ELEM_IS_F32

@@ -3,8 +3,6 @@
 #define THIS_FILE "ops/linalg/decomposition/solve_triangular.kernel.c"
 #include "ops/linalg/decomposition/solve_triangular.kernel.h"
 
-#include "tensor/gemm/gemm.h"
-
 #define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else

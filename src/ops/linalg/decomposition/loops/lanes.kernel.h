@@ -1,8 +1,8 @@
 /* Factors and solves of small matrices in lanes: Note [Lanes of matrices] in matrix_lanes.h.
  * Included after the element type is known.
  *
- * Each lane takes the operations of factor_panel (lu_loops.kernel.h), solve_triangle
- * (triangular.kernel.h) and factor_block (cholesky.kernel.c) in their order, so it has their bits.
+ * Each lane takes the operations of factor_panel and solve_triangle (triangular.kernel.c) and
+ * factor_block (cholesky.kernel.c) in their order, so it has their bits.
  *
  * Where registers are short, the lanes of an element are several vectors. A function that takes
  * vectors computes the lanes of one; its caller goes through all `parts` of them. */
