@@ -53,8 +53,10 @@ static int64_t KERNEL(factor)(elem *a, int64_t n)
     for (int64_t first = 0, rows; first < n; first += rows) {
         rows = n - first < CHOLESKY_BLOCK ? n - first : CHOLESKY_BLOCK;
         elem *block = a + first * n + first;
-        KERNEL(product)
-        (true, false, rows, n - first, first, -1, a + first, n, a + first, n, 1, block, n);
+        if (first > 0) {
+            KERNEL(product)
+            (true, false, rows, n - first, first, -1, a + first, n, a + first, n, 1, block, n);
+        }
         const int64_t found = KERNEL(factor_block)(block, n, rows);
         if (found != 0) {
             return first + found;
