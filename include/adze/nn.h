@@ -7,6 +7,7 @@
 
 #include "adze/nn/activation_checkpoint.h"
 #include "adze/nn/activations.h"
+#include "adze/nn/attention.h"
 #include "adze/nn/batch_norm.h"
 #include "adze/nn/containers.h"
 #include "adze/nn/conv.h"
@@ -26,6 +27,7 @@
 #include "adze/nn/recurrent.h"
 #include "adze/nn/shape.h"
 #include "adze/nn/state.h"
+#include "adze/nn/transformer.h"
 #include "adze/nn/type.h"
 #include "adze/nn/values.h"
 

@@ -35,13 +35,18 @@ adz_tensor *adz_module_next_mask(adz_module *module)
                      "no mask is left of the %zu that are to be replayed", masks->count);
 }
 
+adz_tensor *adzi_module_drop(adz_module *module, adz_tensor *x, double p, adz_generator *generator)
+{
+    const bool drops = module->training && p > 0;
+    adz_tensor *mask = drops ? adz_module_next_mask(module) : ADZ_NONE;
+    return mask == ADZ_NONE ? adz_dropout(x, p, module->training, generator)
+                            : adz_dropout_mask(x, mask, 1 - p);
+}
+
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
     const dropout_state *state = self->state;
-    const bool drops = self->training && state->p > 0;
-    adz_tensor *mask = drops ? adz_module_next_mask(self) : ADZ_NONE;
-    return mask == ADZ_NONE ? adz_dropout(x, state->p, self->training, state->o.generator)
-                            : adz_dropout_mask(x, mask, 1 - state->p);
+    return adzi_module_drop(self, x, state->p, state->o.generator);
 }
 
 /* Declares the dropout, so that the linear layer before it can compute it. */

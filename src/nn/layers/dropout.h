@@ -13,4 +13,8 @@
  */
 void adzi_module_replay(adz_module *module, adzi_masks *masks);
 
+/** Dropout of x as a part of a module: by the next mask of a replay, or by a mask that is drawn. x
+ * itself in evaluation and for p 0. */
+adz_tensor *adzi_module_drop(adz_module *module, adz_tensor *x, double p, adz_generator *generator);
+
 #endif

@@ -1,5 +1,5 @@
 /* Linear: y[..., out] = x[..., in] weight^T + bias, with weight[out, in] and bias[out]. */
-#include "adze/nn/linear.h"
+#include "nn/layers/linear.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -61,25 +61,25 @@ static size_t extra_repr(adz_module *self, char *buffer, size_t size)
         adzi_text_bool(!adzi_is_none(adzi_parameter(self, BIAS))));
 }
 
-static const adz_module_type linear_type = {
-    .size = sizeof(adz_module_type),
-    .name = "Linear",
-    .forward = forward,
-    .reset_parameters = reset_parameters,
-    .extra_repr = extra_repr,
-    .linear_parts = linear_parts,
-    .half_parameters = 1u << WEIGHT,
-};
+#define LINEAR_TYPE(its_name)                                                    \
+    {                                                                            \
+        .size = sizeof(adz_module_type), .name = (its_name), .forward = forward, \
+        .reset_parameters = reset_parameters, .extra_repr = extra_repr,          \
+        .linear_parts = linear_parts, .half_parameters = 1u << WEIGHT,           \
+    }
 
-adz_module *adz_linear_new(
-    int64_t in_features, int64_t out_features, const adz_linear_options *options)
+static const adz_module_type linear_type = LINEAR_TYPE("Linear");
+static const adz_module_type projection_type = LINEAR_TYPE("NonDynamicallyQuantizableLinear");
+
+static adz_module *make(const adz_module_type *type, int64_t in_features, int64_t out_features,
+    const adz_linear_options *options)
 {
     linear_arguments s = { .in_features = in_features, .out_features = out_features };
     if (!adz_options_take("adz_linear_new", &adz_linear_options_table, &s, options)) {
         return NULL;
     }
     adzi_build build = adzi_build_begin();
-    adz_module *self = adz_module_new(&linear_type, 0);
+    adz_module *self = adz_module_new(type, 0);
     bool good = self != NULL &&
                 adz_module_add_parameter(self, "weight",
                     adz_empty(ADZ_SHAPE(out_features, in_features), s.o.dtype)) != NULL &&
@@ -87,4 +87,15 @@ adz_module *adz_linear_new(
                     s.o.bias ? adz_empty(ADZ_SHAPE(out_features), s.o.dtype) : ADZ_NONE) != NULL &&
                 reset_parameters(self) == ADZ_OK;
     return adzi_build_end(build, self, good);
+}
+
+adz_module *adz_linear_new(
+    int64_t in_features, int64_t out_features, const adz_linear_options *options)
+{
+    return make(&linear_type, in_features, out_features, options);
+}
+
+adz_module *adzi_attention_projection_new(int64_t features, const adz_linear_options *options)
+{
+    return make(&projection_type, features, features, options);
 }
