@@ -304,6 +304,25 @@ static adz_module *mlp(void)
         adz_linear_new(9, 1, NULL));
 }
 
+/* Two layers of PyTorch's encoder: norms first, gelu, and a causal mask. */
+static adz_module *encoder(void)
+{
+    adz_transformer_encoder_layer_options o = ADZ_TRANSFORMER_ENCODER_LAYER_OPTIONS;
+    o.dim_feedforward = 7;
+    o.activation = ADZ_ACTIVATION_GELU;
+    o.batch_first = o.norm_first = o.is_causal = true;
+    return adz_transformer_encoder_new(
+        adz_transformer_encoder_layer_new(6, 2, &o), 2, adz_layer_norm_new(ADZ_SHAPE(6), NULL));
+}
+
+/* Attention with its weights asked for, whose first result is exported. */
+static adz_module *attention(void)
+{
+    adz_multihead_attention_options o = ADZ_MULTIHEAD_ATTENTION_OPTIONS;
+    o.batch_first = o.add_bias_kv = o.add_zero_attn = true;
+    return adz_multihead_attention_new(6, 3, &o);
+}
+
 static adz_module *gpt2(void)
 {
     adz_gpt2_options o = ADZ_GPT2_OPTIONS;
@@ -425,6 +444,8 @@ const network networks[] = {
     { "reductions", reductions, sequences, false },
     { "shapes", shapes, sequences, false },
     { "mlp", mlp, rows, false },
+    { "encoder", encoder, sequences, false },
+    { "attention", attention, sequences, false },
     { "gpt2", gpt2, ids, false },
     { "awd_lstm", awd_lstm, ids, false },
     { "qrnn", qrnn, ids, false },

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The project's own reference vectors, computed in double precision with PyTorch: operators, feed-forward
-networks, training runs and schedules. adze-parity reads them.
+networks, transformers, training runs and schedules. adze-parity reads them.
 
 usage: generate.py           writes the files into the folder of this script
        generate.py --check   computes them again and compares; 77 without torch
@@ -29,6 +29,7 @@ import adze_state  # noqa: E402
 import losses  # noqa: E402
 import mathematics  # noqa: E402
 import sequences  # noqa: E402
+import transformers  # noqa: E402
 
 CASES = {}
 
@@ -603,6 +604,7 @@ def main():
     sequences.sequences(sys.modules[__name__])
     losses.losses(sys.modules[__name__])
     mathematics.mathematics(sys.modules[__name__])
+    transformers.transformers(sys.modules[__name__])
     if sys.argv[1:] != ["--check"]:
         for name, (tensors, metadata) in CASES.items():
             adze_state.write(os.path.join(HERE, name + ".safetensors"), tensors, metadata)
