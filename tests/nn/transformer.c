@@ -32,7 +32,7 @@ static adz_module *encoder(adz_generator *g)
     o.activation_function = adz_sin;
     o.layer_norm_eps = 0.01;
     o.generator = g;
-    return adz_transformer_encoder_new(adz_transformer_encoder_layer_new(2, 1, &o), 2, NULL);
+    return adz_transformer_encoder_new(adz_transformer_encoder_layer_new(3, 1, &o), 2, NULL);
 }
 
 static adz_module *whole(adz_generator *g)
@@ -43,7 +43,7 @@ static adz_module *whole(adz_generator *g)
     o.activation = ADZ_ACTIVATION_GELU;
     o.dropout = 0.1;
     o.generator = g;
-    return adz_transformer_new(2, 1, &o);
+    return adz_transformer_new(3, 1, &o);
 }
 
 /* ---- facts ---------------------------------------------------------------------------------- */
@@ -283,17 +283,109 @@ static adz_module *from_config(const char *reference, const json_t *config)
     return layer;
 }
 
-#define NORM(name, size, eps) \
-    "  (" name "): LayerNorm((" size ",), eps=" eps ", elementwise_affine=True)\n"
-
 const module_case transformer_module = {
     .name = "transformer",
     .references = { "torch nn.TransformerEncoderLayer", "torch nn.TransformerDecoderLayer",
         "torch nn.Transformer" },
     .from_config = from_config,
-    .samples = { { encoder_layer, "", "", { X(3, 2, 4), X_NAMED("src_mask", 3, 3) } },
-        { decoder_layer, "", "", { X(2, 3, 4), X(2, 2, 4), X_NAMED("memory_mask", 3, 2) } },
-        { encoder, "", "", { X(3, 2), X_NAMED("src_key_padding_mask", 3) } },
-        { whole, "", "", { X(2, 2, 2), X(3, 2, 2), X_NAMED("memory_key_padding_mask", 2, 2) } } },
+    .samples = { { encoder_layer,
+                     "TransformerEncoderLayer(\n"
+                     "  (self_attn): MultiheadAttention(\n"
+                     "    (out_proj): NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)\n"
+                     "  )\n"
+                     "  (linear1): Linear(in_features=4, out_features=3, bias=True)\n"
+                     "  (dropout): Dropout(p=0.1, inplace=False)\n"
+                     "  (linear2): Linear(in_features=3, out_features=4, bias=True)\n"
+                     "  (norm1): LayerNorm((4,), eps=1e-05, elementwise_affine=True)\n"
+                     "  (norm2): LayerNorm((4,), eps=1e-05, elementwise_affine=True)\n"
+                     "  (dropout1): Dropout(p=0.1, inplace=False)\n"
+                     "  (dropout2): Dropout(p=0.1, inplace=False)\n"
+                     ")",
+                     "self_attn.in_proj_weight self_attn.in_proj_bias self_attn.out_proj.weight self_attn.out_proj.bias linear1.weight linear1.bias linear2.weight linear2.bias norm1.weight norm1.bias norm2.weight norm2.bias",
+                     { X(3, 2, 4), X_NAMED("src_mask", 3, 3) } },
+        { decoder_layer,
+            "TransformerDecoderLayer(\n"
+            "  (self_attn): MultiheadAttention(\n"
+            "    (out_proj): NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=False)\n"
+            "  )\n"
+            "  (multihead_attn): MultiheadAttention(\n"
+            "    (out_proj): NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=False)\n"
+            "  )\n"
+            "  (linear1): Linear(in_features=4, out_features=3, bias=False)\n"
+            "  (dropout): Dropout(p=0.3, inplace=False)\n"
+            "  (linear2): Linear(in_features=3, out_features=4, bias=False)\n"
+            "  (norm1): LayerNorm((4,), eps=1e-05, elementwise_affine=True)\n"
+            "  (norm2): LayerNorm((4,), eps=1e-05, elementwise_affine=True)\n"
+            "  (norm3): LayerNorm((4,), eps=1e-05, elementwise_affine=True)\n"
+            "  (dropout1): Dropout(p=0.3, inplace=False)\n"
+            "  (dropout2): Dropout(p=0.3, inplace=False)\n"
+            "  (dropout3): Dropout(p=0.3, inplace=False)\n"
+            "  (activation): Tanh()\n"
+            ")",
+            "self_attn.in_proj_weight self_attn.out_proj.weight multihead_attn.in_proj_weight multihead_attn.out_proj.weight linear1.weight linear2.weight norm1.weight norm2.weight norm3.weight",
+            { X(2, 3, 4), X(2, 2, 4), X_NAMED("memory_mask", 3, 2) } },
+        { encoder,
+            "TransformerEncoder(\n"
+            "  (layers): ModuleList(\n"
+            "    (0-1): 2 x TransformerEncoderLayer(\n"
+            "      (self_attn): MultiheadAttention(\n"
+            "        (out_proj): NonDynamicallyQuantizableLinear(in_features=3, out_features=3, bias=True)\n"
+            "      )\n"
+            "      (linear1): Linear(in_features=3, out_features=2, bias=True)\n"
+            "      (dropout): Dropout(p=0.2, inplace=False)\n"
+            "      (linear2): Linear(in_features=2, out_features=3, bias=True)\n"
+            "      (norm1): LayerNorm((3,), eps=0.01, elementwise_affine=True)\n"
+            "      (norm2): LayerNorm((3,), eps=0.01, elementwise_affine=True)\n"
+            "      (dropout1): Dropout(p=0.2, inplace=False)\n"
+            "      (dropout2): Dropout(p=0.2, inplace=False)\n"
+            "    )\n"
+            "  )\n"
+            ")",
+            "layers.0.self_attn.in_proj_weight layers.0.self_attn.in_proj_bias layers.0.self_attn.out_proj.weight layers.0.self_attn.out_proj.bias layers.0.linear1.weight layers.0.linear1.bias layers.0.linear2.weight layers.0.linear2.bias layers.0.norm1.weight layers.0.norm1.bias layers.0.norm2.weight layers.0.norm2.bias layers.1.self_attn.in_proj_weight layers.1.self_attn.in_proj_bias layers.1.self_attn.out_proj.weight layers.1.self_attn.out_proj.bias layers.1.linear1.weight layers.1.linear1.bias layers.1.linear2.weight layers.1.linear2.bias layers.1.norm1.weight layers.1.norm1.bias layers.1.norm2.weight layers.1.norm2.bias",
+            { X(3, 3), X_NAMED("src_key_padding_mask", 3) } },
+        { whole,
+            "Transformer(\n"
+            "  (encoder): TransformerEncoder(\n"
+            "    (layers): ModuleList(\n"
+            "      (0): TransformerEncoderLayer(\n"
+            "        (self_attn): MultiheadAttention(\n"
+            "          (out_proj): NonDynamicallyQuantizableLinear(in_features=3, out_features=3, bias=True)\n"
+            "        )\n"
+            "        (linear1): Linear(in_features=3, out_features=2, bias=True)\n"
+            "        (dropout): Dropout(p=0.1, inplace=False)\n"
+            "        (linear2): Linear(in_features=2, out_features=3, bias=True)\n"
+            "        (norm1): LayerNorm((3,), eps=1e-05, elementwise_affine=True)\n"
+            "        (norm2): LayerNorm((3,), eps=1e-05, elementwise_affine=True)\n"
+            "        (dropout1): Dropout(p=0.1, inplace=False)\n"
+            "        (dropout2): Dropout(p=0.1, inplace=False)\n"
+            "      )\n"
+            "    )\n"
+            "    (norm): LayerNorm((3,), eps=1e-05, elementwise_affine=True)\n"
+            "  )\n"
+            "  (decoder): TransformerDecoder(\n"
+            "    (layers): ModuleList(\n"
+            "      (0): TransformerDecoderLayer(\n"
+            "        (self_attn): MultiheadAttention(\n"
+            "          (out_proj): NonDynamicallyQuantizableLinear(in_features=3, out_features=3, bias=True)\n"
+            "        )\n"
+            "        (multihead_attn): MultiheadAttention(\n"
+            "          (out_proj): NonDynamicallyQuantizableLinear(in_features=3, out_features=3, bias=True)\n"
+            "        )\n"
+            "        (linear1): Linear(in_features=3, out_features=2, bias=True)\n"
+            "        (dropout): Dropout(p=0.1, inplace=False)\n"
+            "        (linear2): Linear(in_features=2, out_features=3, bias=True)\n"
+            "        (norm1): LayerNorm((3,), eps=1e-05, elementwise_affine=True)\n"
+            "        (norm2): LayerNorm((3,), eps=1e-05, elementwise_affine=True)\n"
+            "        (norm3): LayerNorm((3,), eps=1e-05, elementwise_affine=True)\n"
+            "        (dropout1): Dropout(p=0.1, inplace=False)\n"
+            "        (dropout2): Dropout(p=0.1, inplace=False)\n"
+            "        (dropout3): Dropout(p=0.1, inplace=False)\n"
+            "      )\n"
+            "    )\n"
+            "    (norm): LayerNorm((3,), eps=1e-05, elementwise_affine=True)\n"
+            "  )\n"
+            ")",
+            "encoder.layers.0.self_attn.in_proj_weight encoder.layers.0.self_attn.in_proj_bias encoder.layers.0.self_attn.out_proj.weight encoder.layers.0.self_attn.out_proj.bias encoder.layers.0.linear1.weight encoder.layers.0.linear1.bias encoder.layers.0.linear2.weight encoder.layers.0.linear2.bias encoder.layers.0.norm1.weight encoder.layers.0.norm1.bias encoder.layers.0.norm2.weight encoder.layers.0.norm2.bias encoder.norm.weight encoder.norm.bias decoder.layers.0.self_attn.in_proj_weight decoder.layers.0.self_attn.in_proj_bias decoder.layers.0.self_attn.out_proj.weight decoder.layers.0.self_attn.out_proj.bias decoder.layers.0.multihead_attn.in_proj_weight decoder.layers.0.multihead_attn.in_proj_bias decoder.layers.0.multihead_attn.out_proj.weight decoder.layers.0.multihead_attn.out_proj.bias decoder.layers.0.linear1.weight decoder.layers.0.linear1.bias decoder.layers.0.linear2.weight decoder.layers.0.linear2.bias decoder.layers.0.norm1.weight decoder.layers.0.norm1.bias decoder.layers.0.norm2.weight decoder.layers.0.norm2.bias decoder.layers.0.norm3.weight decoder.layers.0.norm3.bias decoder.norm.weight decoder.norm.bias",
+            { X(2, 2, 3), X(3, 2, 3), X_NAMED("memory_key_padding_mask", 2, 2) } } },
     FACTS(facts),
 };
