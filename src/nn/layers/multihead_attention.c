@@ -223,10 +223,12 @@ static bool project_packed(const adz_module *self, attention_call *c, int first,
         (count > 1 && adz_split_sizes(all, widths, (size_t)count, -1, parts) != ADZ_OK)) {
         return false;
     }
-    for (int i = 0; i < count; ++i) {
+    bool good = true;
+    for (int i = 0; i < count && good; ++i) {
         c->heads[first + i] = split_heads(state, c, parts[i]);
+        good = c->heads[first + i] != NULL;
     }
-    return c->heads[first + count - 1] != NULL;
+    return good;
 }
 
 /* Projects each input by its own weight. */
