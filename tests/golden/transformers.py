@@ -23,6 +23,8 @@ def replayed(masks, heads):
     def attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False):
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
         scores = scores if attn_mask is None else scores + attn_mask
+        if is_causal:
+            scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1), -torch.inf)
         return dropout(scores.softmax(-1), dropout_p) @ v
     with unittest.mock.patch.object(F, "dropout", dropout), \
             unittest.mock.patch.object(F, "scaled_dot_product_attention", attention):

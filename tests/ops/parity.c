@@ -33,6 +33,7 @@ static parity_runner runner_of(const vector_file *v)
     } runners[] = {
         { "ops", parity_op },
         { "ffn", parity_module },
+        { "transformers", parity_module },
         { "text", parity_module },
         { "optim", parity_optim },
     };
