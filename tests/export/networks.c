@@ -445,7 +445,7 @@ const network networks[] = {
     { "shapes", shapes, sequences, false },
     { "mlp", mlp, rows, false },
     { "encoder", encoder, sequences, false },
-    { "attention", attention, sequences, false },
+    { "attention", attention, sequences, true },
     { "gpt2", gpt2, ids, false },
     { "awd_lstm", awd_lstm, ids, false },
     { "qrnn", qrnn, ids, false },
