@@ -160,9 +160,11 @@ static void labml_plain_belief_loop(double *w, const double *g, double *s[ROWS],
         w, g, s, t);
 }
 
-#define LABML_CASES                                                                              \
-    CASE(labml_adam), CASE(labml_l2), CASE(labml_amsgrad), CASE(labml_warmup), CASE(labml_noam), \
-        CASE(labml_radam), CASE(labml_waiting_radam), CASE(labml_cosine), CASE(labml_belief),    \
-        CASE(labml_waiting_belief), CASE(labml_plain_belief)
+#define LABML_CASES                                                                            \
+    OPTIMIZER_CASE(labml_adam), OPTIMIZER_CASE(labml_l2), OPTIMIZER_CASE(labml_amsgrad),       \
+        OPTIMIZER_CASE(labml_warmup), OPTIMIZER_CASE(labml_noam), OPTIMIZER_CASE(labml_radam), \
+        OPTIMIZER_CASE(labml_waiting_radam), OPTIMIZER_CASE(labml_cosine),                     \
+        OPTIMIZER_CASE(labml_belief), OPTIMIZER_CASE(labml_waiting_belief),                    \
+        OPTIMIZER_CASE(labml_plain_belief)
 
 #endif

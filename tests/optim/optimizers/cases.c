@@ -170,20 +170,20 @@ static void own_mean_loop(double *w, const double *g, double *s[ROWS], int t)
 }
 
 const optimizer_case cases[] = {
-    CASE(full_sgd),
-    CASE(plain_adam),
-    CASE(full_adam),
-    CASE(plain_adamw),
-    CASE(full_adamw),
-    CASE(plain_radam),
-    CASE(decoupled_radam),
-    CASE(plain_rmsprop),
-    CASE(full_rmsprop),
-    CASE(plain_adagrad),
-    CASE(full_adagrad),
+    OPTIMIZER_CASE(full_sgd),
+    OPTIMIZER_CASE(plain_adam),
+    OPTIMIZER_CASE(full_adam),
+    OPTIMIZER_CASE(plain_adamw),
+    OPTIMIZER_CASE(full_adamw),
+    OPTIMIZER_CASE(plain_radam),
+    OPTIMIZER_CASE(decoupled_radam),
+    OPTIMIZER_CASE(plain_rmsprop),
+    OPTIMIZER_CASE(full_rmsprop),
+    OPTIMIZER_CASE(plain_adagrad),
+    OPTIMIZER_CASE(full_adagrad),
     LABML_CASES,
-    CASE(own_lion),
-    CASE(own_mean),
+    OPTIMIZER_CASE(own_lion),
+    OPTIMIZER_CASE(own_mean),
 };
 
 const int n_cases = sizeof cases / sizeof *cases;

@@ -15,7 +15,7 @@ typedef struct optimizer_case {
 } optimizer_case;
 
 /* The case whose functions are called which##_make and which##_loop. */
-#define CASE(which)                              \
+#define OPTIMIZER_CASE(which)                    \
     {                                            \
 #which, which##_make, which##_loop, 2e-5 \
     }
