@@ -604,16 +604,20 @@ def main():
     sequences.sequences(sys.modules[__name__])
     losses.losses(sys.modules[__name__])
     mathematics.mathematics(sys.modules[__name__])
-    transformers.transformers(sys.modules[__name__])
+    newer = () if transformers.can_be_made() else transformers.NAMES
+    if not newer:
+        transformers.transformers(sys.modules[__name__])
     if sys.argv[1:] != ["--check"]:
         for name, (tensors, metadata) in CASES.items():
             adze_state.write(os.path.join(HERE, name + ".safetensors"), tensors, metadata)
         print(f"{len(CASES)} files")
         return
     there = {name[:-len(".safetensors")] for name in os.listdir(HERE) if name.endswith(".safetensors")}
-    wrong = sorted(there ^ CASES.keys()) + [
+    wrong = sorted((there - set(newer)) ^ CASES.keys()) + [
         name for name in sorted(there & CASES.keys()) if differs(name, *CASES[name])]
     print(f"{len(CASES)} cases" + (": not as stored: " + ", ".join(wrong) if wrong else " as stored"))
+    if newer:
+        print(f"not compared, because PyTorch {torch.__version__} cannot compute them: " + ", ".join(newer))
     sys.exit(1 if wrong else 0)
 
 

@@ -2,11 +2,20 @@
 file, in the order in which they are asked for."""
 
 import contextlib
+import inspect
 import math
 import unittest.mock
 
 import torch
 import torch.nn.functional as F
+
+NAMES = ("attention_weights", "attention_of_heads", "attention_appended", "encoder_layer_dropped", "decoder_layer_padded",
+         "transformer_whole")
+
+
+def can_be_made():
+    """PyTorch 2.1 gave transformers `bias`; Debian 12 has 1.13."""
+    return "bias" in inspect.signature(torch.nn.Transformer).parameters
 
 
 @contextlib.contextmanager
