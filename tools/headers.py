@@ -9,6 +9,7 @@ import re
 TAKEN = {'adz_module_add_child': ['child'], 'adz_module_set_child': ['child'],
          'adz_sequential_new': ['modules'], 'adz_sequential_append': ['module'],
          'adz_module_list_new': ['modules'], 'adz_module_list_append': ['module'],
+         'adz_module_dict_new': ['modules'], 'adz_module_dict_set': ['module'],
          'adz_fastai_sequential_ex_new': ['modules'], 'adz_fastai_sequential_rnn_new': ['modules'],
          'adz_fastai_embedding_dropout_new': ['emb'], 'adz_fastai_weight_dropout_new': ['module'],
          'adz_fastai_multi_batch_encoder_new': ['module'],

@@ -1,5 +1,5 @@
-/* BatchNorm1d and BatchNorm2d: normalise each feature of x[N, D], x[N, D, L] or x[N, D, H, W] over
- * all other dimensions.
+/* BatchNorm1d, 2d and 3d: normalise each feature of x[N, D], x[N, D, L], x[N, D, H, W] or
+ * x[N, D, T, H, W] over all other dimensions.
  *
  *     y = (x - mean) / sqrt(var + eps) * weight + bias
  *
@@ -23,7 +23,7 @@ enum { MEAN, VAR, COUNT }; /* buffers */
 typedef struct {
     adz_batch_norm1d_options o;
     int64_t num_features;
-    bool images; /* x is [N, D, H, W] */
+    int spatial; /* 1: x is [N, D] or [N, D, L]; 2: x is [N, D, H, W]; 3: x is [N, D, T, H, W] */
 } batch_norm_state;
 
 static const adz_field fields[] = {
@@ -38,6 +38,7 @@ static const adz_field fields[] = {
 
 ADZ_OPTIONS_TABLE(adz_batch_norm1d_options, ADZ_BATCH_NORM1D_OPTIONS, fields)
 ADZ_OPTIONS_TABLE(adz_batch_norm2d_options, ADZ_BATCH_NORM2D_OPTIONS, fields)
+ADZ_OPTIONS_TABLE(adz_batch_norm3d_options, ADZ_BATCH_NORM3D_OPTIONS, fields)
 
 static adz_tensor *buffer(const adz_module *self, size_t i)
 {
@@ -75,12 +76,13 @@ static void launch_count(adz_module *self, bool reset)
 static bool fits(const char *name, const batch_norm_state *state, const adz_tensor *x)
 {
     const long long d = state->num_features;
-    const bool rank = state->images ? x->rank == 4 : x->rank == 2 || x->rank == 3;
+    const bool rank = x->rank == state->spatial + 2 || (state->spatial == 1 && x->rank == 2);
     if (rank && x->sizes[1] == state->num_features) {
         return true;
     }
-    if (state->images) {
-        adzi_error(name, ADZ_ERR_SHAPE, "x%s must be [N, %lld, H, W]", adzi_text_shape(x), d);
+    if (state->spatial > 1) {
+        adzi_error(name, ADZ_ERR_SHAPE, "x%s must be [N, %lld, %s]", adzi_text_shape(x), d,
+            state->spatial == 2 ? "H, W" : "D, H, W");
     } else {
         adzi_error(
             name, ADZ_ERR_SHAPE, "x%s must be [N, %lld] or [N, %lld, L]", adzi_text_shape(x), d, d);
@@ -143,7 +145,11 @@ static adz_status reset_parameters(adz_module *self)
         .reset_parameters = reset_parameters, ADZI_MODULE_FIELDS(fields)       \
     }
 
-static const adz_module_type of_signals = TYPE("BatchNorm1d"), of_images = TYPE("BatchNorm2d");
+enum { MOST_SPATIAL = 3 };
+
+/* By the number of spatial dimensions less 1. */
+static const adz_module_type types[MOST_SPATIAL] = { TYPE("BatchNorm1d"), TYPE("BatchNorm2d"),
+    TYPE("BatchNorm3d") };
 
 /* Whether a running mean or variance has the shape and dtype that it was made with. A user may have
  * replaced it. */
@@ -155,7 +161,11 @@ static bool is_running(const adz_tensor *t, int64_t features)
 
 bool adzi_batch_norm_running(const adz_module *module, adzi_running_buffers *running)
 {
-    if (module->identity != &of_signals && module->identity != &of_images) {
+    bool is_norm = false;
+    for (int i = 0; i < MOST_SPATIAL; ++i) {
+        is_norm = is_norm || module->identity == &types[i];
+    }
+    if (!is_norm) {
         return false;
     }
     const batch_norm_state *state = module->state;
@@ -172,18 +182,18 @@ static adz_tensor *features_or_none(bool present, int64_t features, adz_dtype dt
     return present ? adz_zeros(ADZ_SHAPE(features), dtype) : ADZ_NONE;
 }
 
-/* Makes either module. Its name in messages is `op`. */
-static adz_module *batch_norm_new(const char *op, const adz_module_type *type, int64_t num_features,
-    const adz_batch_norm1d_options *options)
+/* Makes each of the modules. Its name in messages is `op`. */
+static adz_module *batch_norm_new(
+    const char *op, int spatial, int64_t num_features, const adz_batch_norm1d_options *options)
 {
-    batch_norm_state s = { .num_features = num_features, .images = type == &of_images };
-    const adz_options_table *table =
-        s.images ? &adz_batch_norm2d_options_table : &adz_batch_norm1d_options_table;
-    if (!adz_options_take(op, table, &s, options)) {
+    static const adz_options_table *const tables[MOST_SPATIAL] = { &adz_batch_norm1d_options_table,
+        &adz_batch_norm2d_options_table, &adz_batch_norm3d_options_table };
+    batch_norm_state s = { .num_features = num_features, .spatial = spatial };
+    if (!adz_options_take(op, tables[spatial - 1], &s, options)) {
         return NULL;
     }
     adzi_build build = adzi_build_begin();
-    adz_module *self = adzi_module_of(type, &s, sizeof s);
+    adz_module *self = adzi_module_of(&types[spatial - 1], &s, sizeof s);
     if (self == NULL) {
         return NULL;
     }
@@ -205,10 +215,15 @@ static adz_module *batch_norm_new(const char *op, const adz_module_type *type, i
 
 adz_module *adz_batch_norm1d_new(int64_t num_features, const adz_batch_norm1d_options *options)
 {
-    return batch_norm_new("adz_batch_norm1d_new", &of_signals, num_features, options);
+    return batch_norm_new("adz_batch_norm1d_new", 1, num_features, options);
 }
 
 adz_module *adz_batch_norm2d_new(int64_t num_features, const adz_batch_norm2d_options *options)
 {
-    return batch_norm_new("adz_batch_norm2d_new", &of_images, num_features, options);
+    return batch_norm_new("adz_batch_norm2d_new", 2, num_features, options);
+}
+
+adz_module *adz_batch_norm3d_new(int64_t num_features, const adz_batch_norm3d_options *options)
+{
+    return batch_norm_new("adz_batch_norm3d_new", 3, num_features, options);
 }

@@ -443,6 +443,25 @@ adz_tensor *adz_module_parameter_at(adz_module *module, size_t index)
     return slot_at("adz_module_parameter_at", module, PARAMETER, index);
 }
 
+size_t adz_module_parameter_count(const adz_module *module)
+{
+    return module != NULL && adzi_check_module("adz_module_parameter_count", "module", module)
+               ? module->n_parameters
+               : 0;
+}
+
+const char *adz_module_parameter_name_at(const adz_module *module, size_t index)
+{
+    static const char op[] = "adz_module_parameter_name_at";
+    if (!adzi_check_module(op, "module", module)) {
+        return NULL;
+    }
+    return index < module->n_parameters
+               ? module->parameters[index].name
+               : adzi_fail(op, ADZ_ERR_INDEX, "%s has no parameter %zu, only %zu",
+                     module->type.name, index, module->n_parameters);
+}
+
 adz_tensor *adz_module_buffer_at(adz_module *module, size_t index)
 {
     return slot_at("adz_module_buffer_at", module, BUFFER, index);

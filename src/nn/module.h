@@ -100,6 +100,12 @@ int adzi_module_refs_of_callers(const adz_module *module);
 /** Ends a parent's reference to its child. */
 void adzi_module_drop_child(const adz_module *parent, adz_module *child);
 
+/** Removes the child of this name. ADZ_OK, or an error with nothing changed. */
+adz_status adzi_module_remove_child(const char *op, adz_module *module, const char *name);
+
+/** Removes the parameter of this name. ADZ_OK, or an error with nothing changed. */
+adz_status adzi_module_remove_parameter(const char *op, adz_module *module, const char *name);
+
 /** Ends the reference that a caller handed to a function which has failed. Does nothing if the
  * caller had none, which is an error already. */
 void adzi_module_give_back(adz_module *module);

@@ -18,6 +18,17 @@ static void new_line(adzi_text *text, size_t indent)
     }
 }
 
+/* Each line of a text on a line of its own; nothing for an empty text. */
+static void print_lines(adzi_text *text, const char *lines, size_t indent)
+{
+    while (*lines != '\0') {
+        const size_t n = strcspn(lines, "\n");
+        new_line(text, indent);
+        adzi_text_add_n(text, lines, n);
+        lines += n + (lines[n] == '\n');
+    }
+}
+
 static void print_extra(adzi_text *text, adz_module *module)
 {
     if (module->type.extra_repr == NULL) {
@@ -75,18 +86,15 @@ static size_t print_child(adzi_text *text, adz_module *module, size_t k, size_t 
 
 static void print_tree(adzi_text *text, adz_module *module, size_t indent)
 {
+    adzi_text extra = { 0 };
     adzi_text_add(text, module->type.name);
     adzi_text_add(text, "(");
-    size_t before = text->length;
-    if (module->n_children == 0) {
-        print_extra(text, module);
+    print_extra(&extra, module);
+    text->failed = text->failed || extra.failed;
+    if (module->n_children == 0 && strchr(adzi_text_get(&extra), '\n') == NULL) {
+        adzi_text_add(text, adzi_text_get(&extra));
     } else {
-        new_line(text, indent + 2);
-        size_t start = text->length;
-        print_extra(text, module);
-        if (text->length == start) {
-            adzi_text_cut(text, before);
-        }
+        print_lines(text, adzi_text_get(&extra), indent + 2);
         for (size_t k = 0; k < module->n_children && !text->failed;) {
             new_line(text, indent + 2);
             k = print_child(text, module, k, indent + 2);
@@ -94,6 +102,7 @@ static void print_tree(adzi_text *text, adz_module *module, size_t indent)
         new_line(text, indent);
     }
     adzi_text_add(text, ")");
+    adzi_text_free(&extra);
 }
 
 /* Makes the text of the tree, which the caller frees with adzi_text_free. After an error there is

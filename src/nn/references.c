@@ -1,6 +1,9 @@
-/* References of modules: who has them, and how a module ends. */
+/* References of modules: who has them, how a module ends, and how a module loses a part. */
 #include "nn/module.h"
 
+#include <string.h>
+
+#include "base/capture.h"
 #include "base/error.h"
 #include "base/handle.h"
 
@@ -110,4 +113,61 @@ void adzi_module_give_back(adz_module *module)
         adzi_module_refs_of_callers(module) > 0) {
         drop(module);
     }
+}
+
+/* ---- what is taken out of a module ---------------------------------------------------------- */
+
+adz_status adzi_module_remove_child(const char *op, adz_module *module, const char *name)
+{
+    if (name == NULL) {
+        return adzi_error_null(op, "name");
+    }
+    size_t i = 0;
+    while (i < module->n_children && strcmp(module->children[i].name, name) != 0) {
+        ++i;
+    }
+    if (i == module->n_children) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "%s has no child %s", module->type.name, name);
+    }
+    const adzi_child gone = module->children[i];
+    --module->n_children;
+    memmove(&module->children[i], &module->children[i + 1],
+        (module->n_children - i) * sizeof *module->children);
+    adzi_string_free(gone.name);
+    adzi_module_drop_child(module, gone.module);
+    adzi_module_changed(module);
+    adzi_settings_changed();
+    return ADZ_OK;
+}
+
+adz_status adzi_module_remove_parameter(const char *op, adz_module *module, const char *name)
+{
+    if (name == NULL) {
+        return adzi_error_null(op, "name");
+    }
+    size_t i = 0;
+    while (i < module->n_parameters && strcmp(module->parameters[i].name, name) != 0) {
+        ++i;
+    }
+    if (i == module->n_parameters) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "%s has no parameter %s", module->type.name, name);
+    }
+    const adzi_slot gone = module->parameters[i];
+    const bool none = adzi_is_none(gone.tensor);
+    if (!none && gone.tensor->gradient != NULL && gone.tensor->gradient->place != NULL) {
+        return adzi_error(op, ADZ_ERR_STATE,
+            "%s%s lies in a flat buffer; call adz_flat_parameters_free first", name,
+            adzi_text_shape(gone.tensor));
+    }
+    --module->n_parameters;
+    memmove(&module->parameters[i], &module->parameters[i + 1],
+        (module->n_parameters - i) * sizeof *module->parameters);
+    if (!none) { /* plans that use the tensor are over, even if somebody keeps it */
+        adzi_leave_memory(gone.tensor->storage->data, gone.tensor->storage->bytes);
+    }
+    adzi_string_free(gone.name);
+    adzi_drop(gone.tensor);
+    adzi_module_changed(module);
+    adzi_settings_changed();
+    return ADZ_OK;
 }

@@ -56,6 +56,8 @@ static const struct {
                  "masked_fill ne where" },
     { "activation", "bias_activation elu gelu glu leaky_relu log_softmax relu silu softmax "
                     "softplus celu hardtanh prelu relu6" },
+    { "channels", "alpha_dropout channel_shuffle dropout1d dropout2d dropout3d "
+                  "feature_alpha_dropout local_response_norm" },
     { "functions", "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh digamma erf "
                    "erfc exp exp2 expm1 floor hardswish hypot lgamma log log10 log1p log2 "
                    "logaddexp mish reciprocal round rsqrt selu sign sin sinh softsign sqrt tan "

@@ -5,7 +5,7 @@
 const char *const module_names[MODULE_CHOICES] = { "linear", "sequential", "embedding", "lstm",
     "batch norm", "standardizer", "list", "attention", "layer", "decoder layer", "encoder",
     "decoder", "generator", "ed model", "ar model", "awd lm", "awd clas", "tfmer lm", "tfmer clas",
-    "xl lm", "xl clas", "dropout", "custom" };
+    "xl lm", "xl clas", "dropout", "custom", "module dict", "parameter list", "parameter dict" };
 
 static adz_module *sequential(void)
 {
@@ -111,10 +111,27 @@ static adz_module *labml_module(size_t choice)
     }
 }
 
+/* Containers whose parts have names of the sweep's texts. */
+static adz_module *dict(size_t choice)
+{
+    const char *key = "weight";
+    adz_module *one;
+    adz_tensor *const t = adz_ones(ADZ_SHAPE(3), ADZ_F32);
+    switch (choice) {
+    case 0:
+        one = adz_linear_new(3, 3, NULL);
+        return adz_module_dict_new(&key, &one, 1);
+    case 1:
+        return adz_parameter_list_new(&t, 1);
+    default:
+        return adz_parameter_dict_new((const adz_named_tensor[]){ { key, t } }, 1);
+    }
+}
+
 adz_module *module_make(size_t choice)
 {
     /* The positions in module_names where the families begin. */
-    enum { LABML = 7, FASTAI = 15, DROPOUT = 21 };
+    enum { LABML = 7, FASTAI = 15, DROPOUT = 21, DICTS = 23 };
     static const char *const configs[] = { "awd_lstm_lm_config", "awd_lstm_clas_config",
         "tfmer_lm_config", "tfmer_clas_config", "tfmerXL_lm_config", "tfmerXL_clas_config" };
     if (choice < LABML) {
@@ -125,6 +142,9 @@ adz_module *module_make(size_t choice)
     }
     if (choice < DROPOUT) {
         return fastai_model(configs[choice - FASTAI], (choice - FASTAI) % 2 != 0);
+    }
+    if (choice >= DICTS) {
+        return dict(choice - DICTS);
     }
     return choice == DROPOUT ? adz_dropout_new(0.5, NULL) : adz_module_new(&custom_type, 16);
 }

@@ -91,6 +91,37 @@ ADZ_API void adz_batch_norm2d_options_init(adz_batch_norm2d_options *options, si
 ADZ_API adz_module *adz_batch_norm2d_new(
     int64_t num_features, const adz_batch_norm2d_options *options);
 
+/** Options of adz_batch_norm3d_new. Start from ADZ_BATCH_NORM3D_OPTIONS. */
+typedef adz_batch_norm1d_options adz_batch_norm3d_options;
+
+/** The defaults. */
+#define ADZ_BATCH_NORM3D_OPTIONS ADZ_BATCH_NORM1D_OPTIONS
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_batch_norm3d_options) as the caller knows it
+ */
+ADZ_API void adz_batch_norm3d_options_init(adz_batch_norm3d_options *options, size_t size);
+
+/**
+ * Normalises each channel of volumes over the batch: adz_batch_norm.
+ *
+ *     y = (x - mean) / sqrt(variance + eps) weight + bias
+ *
+ * x is [N, C, D, H, W], y is shaped like x. Statistics, parameters and buffers are those of
+ * adz_batch_norm1d_new, over N, D, H and W.
+ *
+ * @param num_features  C, 0 or more
+ * @param options       NULL for the defaults
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ *                      ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
+ * @see                 torch.nn.BatchNorm3d
+ */
+ADZ_API adz_module *adz_batch_norm3d_new(
+    int64_t num_features, const adz_batch_norm3d_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -187,6 +187,23 @@ ADZ_API adz_tensor *adz_module_get_parameter(adz_module *module, const char *pat
 ADZ_API adz_tensor *adz_module_parameter_at(adz_module *module, size_t index);
 
 /**
+ * The number of the module's own parameters, with those that were left out.
+ *
+ * @param module  any module
+ * @return        0 when module is NULL
+ */
+ADZ_API size_t adz_module_parameter_count(const adz_module *module);
+
+/**
+ * The name of one of the module's own parameters.
+ *
+ * @param module  any module
+ * @param index   below adz_module_parameter_count
+ * @return        borrowed from the module; NULL with ADZ_ERR_INDEX or ADZ_ERR_NULL recorded
+ */
+ADZ_API const char *adz_module_parameter_name_at(const adz_module *module, size_t index);
+
+/**
  * Looks a buffer up.
  *
  * @param module  any module

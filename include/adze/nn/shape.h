@@ -56,6 +56,18 @@ ADZ_API adz_module *adz_pixel_shuffle_new(int64_t upscale_factor);
  */
 ADZ_API adz_module *adz_pixel_unshuffle_new(int64_t downscale_factor);
 
+/**
+ * Mixes the channels of groups: adz_channel_shuffle.
+ *
+ * x is [N, C, ...] with three dimensions or more, y is shaped like x.
+ *
+ * @param groups  1 or more; divides C
+ * @return        yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
+ *                ADZ_ERR_MEMORY recorded
+ * @see           torch.nn.ChannelShuffle
+ */
+ADZ_API adz_module *adz_channel_shuffle_new(int64_t groups);
+
 #ifdef __cplusplus
 }
 #endif

@@ -203,6 +203,21 @@ ADZ_API adz_tensor *adz_unfold(
 ADZ_API adz_tensor *adz_fold(
     adz_tensor *x, adz_shape output_size, adz_shape kernel_size, const adz_conv_options *options);
 
+/**
+ * Mixes the channels of groups: the first one of each group, then the second one of each, and so
+ * on. Between two convolutions with groups it lets information pass from one group to another.
+ *
+ *     y[n, j groups + i] = x[n, i C / groups + j]
+ *
+ * @param x       x[N, C, ...] with three dimensions or more, any dtype
+ * @param groups  divides C; 1 or more
+ * @return        a new tensor y, shaped like x, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad          x, to any order; saves nothing
+ * @see           torch.nn.functional.channel_shuffle
+ */
+ADZ_API adz_tensor *adz_channel_shuffle(adz_tensor *x, int64_t groups);
+
 #ifdef __cplusplus
 }
 #endif

@@ -153,6 +153,25 @@ ADZ_API adz_tensor *adz_instance_norm(adz_tensor *x, adz_tensor *running_mean,
  */
 ADZ_API adz_tensor *adz_normalize(adz_tensor *x, double p, int dim, double eps);
 
+/**
+ * Divides each element by a power of the mean square of the channels around its own.
+ *
+ *     y[n, c] = x[n, c] / (k + alpha / size sum_j x[n, j]^2)^beta
+ *     j = c - floor(size / 2) .. c + floor((size - 1) / 2), without those below 0 or from C on
+ *
+ * @param x      x[N, C, ...], f32 or f64
+ * @param size   channels that count, 1 or more
+ * @param alpha  factor of the mean square; PyTorch's default is 1e-4
+ * @param beta   the power; PyTorch's default is 0.75
+ * @param k      added; PyTorch's default is 1
+ * @return       y, shaped like x, borrowed from the scope; x itself if it is empty; or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves x and what it is divided by
+ * @see          torch.nn.functional.local_response_norm
+ */
+ADZ_API adz_tensor *adz_local_response_norm(
+    adz_tensor *x, int64_t size, double alpha, double beta, double k);
+
 #ifdef __cplusplus
 }
 #endif

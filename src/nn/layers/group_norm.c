@@ -1,5 +1,5 @@
-/* GroupNorm normalises groups of channels of x[N, C, ...], InstanceNorm1d and InstanceNorm2d single
- * channels of x[N, C, L] and x[N, C, H, W].
+/* GroupNorm normalises groups of channels of x[N, C, ...], InstanceNorm1d, 2d and 3d single
+ * channels of x[N, C, L], x[N, C, H, W] and x[N, C, D, H, W].
  *
  *     y = (x - mean) / sqrt(var + eps) * weight + bias
  *
@@ -7,8 +7,6 @@
  * statistics: running_mean[C], running_var[C], and num_batches_tracked, which PyTorch never raises.
  */
 #include "adze/nn/group_norm.h"
-
-#include <stdio.h>
 
 #include "adze/nn/init.h"
 #include "adze/ops/norm.h"
@@ -96,7 +94,7 @@ adz_module *adz_group_norm_new(
     return adzi_build_end(build, self, good);
 }
 
-/* ---- InstanceNorm1d and InstanceNorm2d ------------------------------------------------------- */
+/* ---- InstanceNorm1d, 2d and 3d --------------------------------------------------------------- */
 
 typedef struct {
     adz_instance_norm_options o;
@@ -125,12 +123,11 @@ static adz_tensor *instance_norm(adz_module *self, adz_tensor *x)
     const bool batched = x->rank == state->spatial + 2;
     if ((!batched && x->rank != state->spatial + 1) ||
         x->sizes[batched ? 1 : 0] != state->num_features) {
-        const char *form = state->spatial == 1 ? "x%s must be [N, %lld, L] or [%lld, L]"
-                                               : "x%s must be [N, %lld, H, W] or [%lld, H, W]";
-        char text[160];
-        snprintf(text, sizeof text, form, adzi_text_shape(x), (long long)state->num_features,
-            (long long)state->num_features);
-        return adzi_fail(name, ADZ_ERR_SHAPE, "%s", text);
+        static const char *const behind[] = { "L", "H, W", "D, H, W" };
+        const char *sizes = behind[state->spatial - 1];
+        const long long c = state->num_features;
+        return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must be [N, %lld, %s] or [%lld, %s]",
+            adzi_text_shape(x), c, sizes, c, sizes);
     }
     adz_tensor *y = adz_instance_norm(batched ? x : adz_unsqueeze(x, 0), self->buffers[MEAN].tensor,
         self->buffers[VAR].tensor, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS),
@@ -155,7 +152,7 @@ static adz_status reset_instance_norm(adz_module *self)
     }
 
 static const adz_module_type instance_norm_types[] = { INSTANCE_NORM("InstanceNorm1d"),
-    INSTANCE_NORM("InstanceNorm2d") };
+    INSTANCE_NORM("InstanceNorm2d"), INSTANCE_NORM("InstanceNorm3d") };
 
 /* Running statistics of zeros and ones, which `track` can leave out. */
 static bool add_running(adz_module *self, bool track, int64_t features, adz_dtype dtype)
@@ -191,4 +188,9 @@ adz_module *adz_instance_norm1d_new(int64_t num_features, const adz_instance_nor
 adz_module *adz_instance_norm2d_new(int64_t num_features, const adz_instance_norm_options *options)
 {
     return instance_norm_new("adz_instance_norm2d_new", 2, num_features, options);
+}
+
+adz_module *adz_instance_norm3d_new(int64_t num_features, const adz_instance_norm_options *options)
+{
+    return instance_norm_new("adz_instance_norm3d_new", 3, num_features, options);
 }

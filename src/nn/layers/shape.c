@@ -1,6 +1,8 @@
-/* Flatten, Unflatten, PixelShuffle and PixelUnshuffle: changes of shape without parameters. */
+/* Flatten, Unflatten, PixelShuffle, PixelUnshuffle and ChannelShuffle: changes of shape without
+ * parameters. */
 #include "adze/nn/shape.h"
 
+#include "adze/ops/conv.h"
 #include "adze/ops/shape.h"
 #include "base/error.h"
 #include "nn/module.h"
@@ -177,4 +179,26 @@ adz_module *adz_pixel_shuffle_new(int64_t upscale_factor)
 adz_module *adz_pixel_unshuffle_new(int64_t downscale_factor)
 {
     return pixels_new("adz_pixel_unshuffle_new", &unshuffle_type, downscale_factor);
+}
+
+/* ---- ChannelShuffle -------------------------------------------------------------------------- */
+
+static const adz_field channel_fields[] = { ADZ_FIELD_AS(
+    pixels_state, factor, "groups", ADZ_FIELD_I64, ADZ_SIZE_FROM(1)) };
+
+static adz_tensor *shuffle_channels(adz_module *self, adz_tensor *x)
+{
+    return adz_channel_shuffle(x, factor_of(self));
+}
+
+static const adz_module_type channel_shuffle_type = {
+    .size = sizeof(adz_module_type),
+    .name = "ChannelShuffle",
+    .forward = shuffle_channels,
+    ADZI_MODULE_FIELDS(channel_fields),
+};
+
+adz_module *adz_channel_shuffle_new(int64_t groups)
+{
+    return pixels_new("adz_channel_shuffle_new", &channel_shuffle_type, groups);
 }
