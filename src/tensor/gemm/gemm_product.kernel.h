@@ -103,27 +103,47 @@ typedef struct KERNEL(sums) {
     int64_t rows, columns; /* of C */
 } KERNEL(sums);
 
-/* Writes sums to C by the epilogue of the product, alpha, beta, bias and ReLU. The numbers are
- * copied, because a store to C cannot change a local variable: so they stay in registers. */
+/* C = alpha sums + addend, clipped at the floor. The addend is C itself, or a bias whose rows are 0
+ * elements apart. One multiplication and one addition have the bits of KERNEL(finished). */
+INLINE void KERNEL(finish_with)(
+    const product *g, const KERNEL(sums) * of, elem *c, const elem *addend, int64_t step)
+{
+    const VEC floor = VSPLAT(g->floor), alpha = VSPLAT(g->alpha);
+    const int lanes = (int)(of->columns % VW);
+    const int64_t end = of->columns - lanes, ld = of->ld, ldc = g->ldc;
+    const elem *sums = of->at;
+    for (int64_t rows = of->rows; rows > 0; --rows, sums += ld, c += ldc, addend += step) {
+        for (int64_t v = 0; v < end; v += VW) {
+            VSTORE(c + v, VMAX(floor, alpha * VLOAD(sums + v) + VLOAD(addend + v)));
+        }
+        if (lanes > 0) {
+            const VEC sum = alpha * VLOAD(sums + end) + VLOAD_PART(addend + end, lanes);
+            VSTORE_PART(c + end, VMAX(floor, sum), lanes);
+        }
+    }
+}
+
+/* Writes sums to C by the epilogue of the product, alpha, beta, bias and ReLU. The two commonest
+ * ones add one matrix, C or the bias. The numbers are copied, because a store to C cannot change a
+ * local variable: so they stay in registers. */
 NOINLINE void KERNEL(finish_sums)(const product *to, const KERNEL(sums) * s)
 {
     const product g = *to;
     const KERNEL(sums) of = *s;
-    const VEC floor = VSPLAT(g.floor);
-    const bool biased = KERNEL(finish_of)(&g) == BIASED; /* also with a ReLU */
     const elem *sums = of.at, *bias = g.bias != NULL ? g.bias + of.j : NULL;
     elem *c = g.c + of.i * g.ldc + of.j;
+    const bool adds_c = bias == NULL && g.beta == ELEM(1);
+    if (adds_c || (bias != NULL && g.beta == ELEM(0))) {
+        KERNEL(finish_with)(&g, &of, c, adds_c ? c : bias, adds_c ? g.ldc : 0);
+        return;
+    }
     for (int64_t rows = of.rows; rows > 0; --rows, sums += of.ld, c += g.ldc) {
-        int64_t v = 0;
-        for (; biased && v + VW <= of.columns; v += VW) {
-            VSTORE(c + v, VMAX(floor, VLOAD(sums + v) + VLOAD(bias + v)));
-        }
-        for (; v < of.columns; v += VW) {
+        for (int64_t v = 0; v < of.columns; v += VW) {
             const bool whole = of.columns - v >= VW;
             const int lanes = whole ? VW : (int)(of.columns - v);
             const elem *part = bias != NULL ? bias + v : NULL;
             VEC sum = KERNEL(finished)(&g, c + v, part, VLOAD(sums + v), whole, lanes);
-            KERNEL(store)(c + v, VMAX(floor, sum), whole, lanes);
+            KERNEL(store)(c + v, VMAX(VSPLAT(g.floor), sum), whole, lanes);
         }
     }
 }
