@@ -12,8 +12,9 @@
  * - It is a kernel, or gives the numbers of an update. Any thread may run it, so no jump may leave
  *   it, and it cannot fail.
  * - It ends something, hands out memory, copies or describes: a deleter, a module's destroy,
- *   copy_state and extra_repr, attributes_free, the check of an optimizer's settings, the rules of
- *   a tokenizer, an adz_allocator. It is called directly and must return.
+ *   copy_state and extra_repr, attributes_free, the checks of an optimizer's settings and of its
+ *   parameters, the shapes of its states, the rules of a tokenizer, an adz_allocator. It is called
+ *   directly and must return.
  * - It carries messages between processes (adz_transport). It is called directly, because other
  *   ranks wait for what it does.
  * - It gets a message (adz_on_error, adz_on_warning). base/errors/error.c calls it.

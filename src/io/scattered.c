@@ -93,6 +93,7 @@ static void list_states(adzi_gathering *g, size_t item)
             const adz_tensor *t = group->parameters[i];
             for (int s = 0; s < ADZ_OPTIMIZER_STATES; ++s) {
                 if (group->kept[i].state[s] != NULL && adzi_item_size(t) == item &&
+                    !adzi_state_is_undivided(g->optimizer, t, s) &&
                     adzi_sharding_divides(g->sharding, t)) {
                     g->items[g->count++] = (adzi_scattered){ .parameter = t,
                         .index = index,

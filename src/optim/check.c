@@ -179,8 +179,7 @@ static bool compare_ranges(const check *c, const adz_tensor *gradient)
         if (c->old[k] != NULL) {
             adzi_copy(made[k], c->old[k]);
         } else {
-            const int setting = o->type->states[k - 1].initial;
-            adzi_fill(made[k], setting > 0 ? c->settings[setting] : 0);
+            adzi_fill(made[k], adzi_state_initial(o, o->groups[0], k - 1));
         }
         if (k > 0) {
             states[k - 1] = made[k]->data;
@@ -216,7 +215,7 @@ static bool keep_old(check *c)
         const adz_tensor *t = value_of(o, 0, k);
         c->old[k] = NULL;
         if (t != NULL) {
-            c->old[k] = adzi_tensor_borrowed(adzi_self(), function, c->dtype, 1, &c->n);
+            c->old[k] = adzi_tensor_borrowed(adzi_self(), function, c->dtype, t->rank, t->sizes);
             if (c->old[k] == NULL) {
                 return false;
             }
@@ -266,8 +265,9 @@ static bool compare_values(const check *c)
             adzi_copy(ours, t);
         }
         if (good && halves != NULL) {
+            const bool divided = k == 0 || !adzi_state_is_undivided(o, value_of(o, 0, 0), k - 1);
             const part first = { by_halves, k, value_of(halves, 0, k), 0, 0 };
-            const part second = { by_halves, k, value_of(halves, 1, k), c->half, 0 };
+            const part second = { by_halves, k, value_of(halves, 1, k), divided ? c->half : 0, 0 };
             good = agree(c, &first, t) && agree(c, &second, t);
         }
     }

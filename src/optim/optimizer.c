@@ -92,6 +92,9 @@ static bool check_parameter(const char *op, const adz_optimizer *optimizer, adz_
             "parameter %zu%s is not contiguous; make the leaf with adz_contiguous", i, shape);
         return false;
     }
+    if (!adzi_type_takes(op, optimizer, t, i)) {
+        return false;
+    }
     bool twice =
         adzi_index_has_address(&optimizer->parameters, t) || adzi_index_has_address(before, t);
     if (twice) {

@@ -64,8 +64,8 @@ typedef struct adzi_part {
 
 /** The state of one parameter. */
 typedef struct adzi_kept {
-    /** NULL until a step needs the state. It has the parameter's shape if the part is all of the
-     * parameter, else [part.count]. */
+    /** NULL until a step needs the state. It has the shape that the type gives, or else the
+     * parameter's shape if the part is all of the parameter, or else [part.count]. */
     adz_tensor *state[ADZ_OPTIMIZER_STATES];
     /** While a step without a kernel runs: the new elements of the part, first of the parameter,
      * then of state k. NULL: they stay as they are. */
@@ -150,6 +150,19 @@ static inline uint32_t adzi_optimizer_needs(const adz_optimizer *optimizer, cons
                                           : (1u << optimizer->n_states) - 1;
 }
 
+/** Whether the type takes parameter i of a list. False with the error recorded if its
+ * `check_parameter` refuses it, or if its `state_shape` gives sizes that no tensor has. */
+bool adzi_type_takes(const char *op, const adz_optimizer *optimizer, const adz_tensor *t, size_t i);
+
+/** The states that a parameter can have: bit k for state k. */
+uint32_t adzi_optimizer_states_of(const adz_optimizer *optimizer, const adz_tensor *t);
+
+/** The shape of state k of a parameter. */
+adz_shape adzi_state_shape(const adz_optimizer *optimizer, const adz_tensor *t, int k);
+
+/** Whether the type gives state k a shape of its own. Ranks do not divide such a state. */
+bool adzi_state_is_undivided(const adz_optimizer *optimizer, const adz_tensor *t, int k);
+
 /** Checks that the settings are in their ranges and that the type accepts them. */
 adz_status adzi_check_settings(
     const char *op, const adz_optimizer *optimizer, const double *settings);
@@ -171,7 +184,7 @@ static inline bool adzi_update_is_expressed(
     const adz_optimizer *optimizer, const adz_tensor *t, const adzi_kept *kept)
 {
     const bool kernel = optimizer->type->kernels[t->dtype] != NULL && adzi_self()->tracer == NULL;
-    return !kernel && kept->part.count > 0;
+    return !kernel && (kept->part.count > 0 || optimizer->type->state_shape != NULL);
 }
 
 /** Computes the new elements of parameter i of a group by the type's `update`, and keeps them in
@@ -221,9 +234,10 @@ void adzi_optimizer_undo(adz_optimizer *optimizer);
  */
 void adzi_optimizer_settle(adz_optimizer *optimizer);
 
-/** A state with undefined elements for a part of the parameter `t`. The caller has its one
+/** State k with undefined elements, for a part of the parameter `t`. The caller has its one
  * reference. NULL with the error recorded under `op`. */
-adz_tensor *adzi_state_new(const char *op, const adz_tensor *t, const adzi_part *part);
+adz_tensor *adzi_state_new(const char *op, const adz_optimizer *optimizer, const adz_tensor *t,
+    int k, const adzi_part *part);
 
 /** The number with which a new state is filled. */
 double adzi_state_initial(const adz_optimizer *optimizer, const adzi_group *group, int state);

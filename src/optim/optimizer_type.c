@@ -116,7 +116,7 @@ static bool read_states(const char *op, adz_optimizer *o)
     o->n_states = l.n;
     for (int i = 0; i < l.n; ++i) {
         const int initial = type->states[i].initial;
-        if (initial < 0 || initial >= o->n_settings) {
+        if (initial < ADZ_INITIAL_ONE || initial >= o->n_settings) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
                 "the state %s of the type %s begins with setting %d; there are %d settings",
                 l.names[i], type->name, initial, o->n_settings);
@@ -157,6 +157,12 @@ static bool check_kernels(const char *op, const adz_optimizer_type *type)
                 type->name);
             return false;
         }
+        if (type->kernels[i] != NULL && type->state_shape != NULL) {
+            adzi_error(op, ADZ_ERR_ARGUMENT,
+                "the type %s has `state_shape` and a kernel; a kernel gets states like the parameter only, so leave out one of them",
+                type->name);
+            return false;
+        }
     }
     return true;
 }
@@ -187,6 +193,72 @@ bool adzi_optimizer_read_type(const char *op, adz_optimizer *o, const adz_optimi
     }
     return read_settings(op, o) && read_states(op, o) && read_numbers(op, o) &&
            check_kernels(op, o->type);
+}
+
+/* ---- shapes of states ----------------------------------------------------------------------- */
+
+/* What the type says of state k, with the sizes that it gives. */
+static int ask_shape(const adz_optimizer *o, const adz_tensor *t, int k, int64_t *sizes)
+{
+    return o->type->state_shape != NULL ? o->type->state_shape(k, t, sizes)
+                                        : ADZ_STATE_LIKE_PARAMETER;
+}
+
+uint32_t adzi_optimizer_states_of(const adz_optimizer *o, const adz_tensor *t)
+{
+    int64_t sizes[ADZ_MAX_RANK];
+    uint32_t states = (1u << o->n_states) - 1;
+    for (int k = 0; k < o->n_states && o->type->state_shape != NULL; ++k) {
+        states &= ask_shape(o, t, k, sizes) == ADZ_STATE_ABSENT ? ~(1u << k) : ~0u;
+    }
+    return states;
+}
+
+bool adzi_state_is_undivided(const adz_optimizer *o, const adz_tensor *t, int k)
+{
+    int64_t sizes[ADZ_MAX_RANK];
+    return ask_shape(o, t, k, sizes) >= 0;
+}
+
+static bool check_state(
+    const char *op, const adz_optimizer *o, const adz_tensor *t, size_t i, int k)
+{
+    int64_t sizes[ADZ_MAX_RANK] = { 0 }, numel;
+    const int rank = ask_shape(o, t, k, sizes);
+    if (rank < ADZ_STATE_ABSENT || rank > ADZ_MAX_RANK) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "`state_shape` of the type %s gives the state %s of parameter %zu%s the rank %d; a rank is 0 to %d, or an adz_state_rank",
+            o->type->name, o->type->states[k].name, i, adzi_text_shape(t), rank, ADZ_MAX_RANK);
+        return false;
+    }
+    return rank < 0 || adzi_check_sizes(op, rank, sizes, (adz_dtype)t->dtype, &numel) == ADZ_OK;
+}
+
+bool adzi_type_takes(const char *op, const adz_optimizer *o, const adz_tensor *t, size_t i)
+{
+    if (o->type->check_parameter != NULL) {
+        const adz_status status = o->type->check_parameter(op, t, i);
+        if (adzi_callback_failed(
+                op, status, "%s refused parameter %zu%s", o->type->name, i, adzi_text_shape(t))) {
+            return false;
+        }
+    }
+    bool good = true;
+    for (int k = 0; k < o->n_states && good; ++k) {
+        good = check_state(op, o, t, i, k);
+    }
+    return good;
+}
+
+adz_shape adzi_state_shape(const adz_optimizer *o, const adz_tensor *t, int k)
+{
+    adz_shape shape = { 0 };
+    shape.rank = ask_shape(o, t, k, shape.sizes);
+    if (shape.rank < 0) {
+        shape.rank = t->rank;
+        memcpy(shape.sizes, t->sizes, (size_t)t->rank * sizeof *t->sizes);
+    }
+    return shape;
 }
 
 /* ---- values of settings --------------------------------------------------------------------- */

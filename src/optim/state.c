@@ -39,18 +39,27 @@ adz_tensor *adzi_stand_in(const char *name, adz_dtype dtype, int rank, const int
     return t;
 }
 
-/* Adds a state, or zeros that stand for it: of a state that is divided among ranks, and of a state
- * that the settings ask for since the last step, which the next step would make of zeros. */
-static adz_status add_state(adz_state_dict *state, const char *name, const adz_tensor *parameter,
-    const adzi_kept *kept, int k)
+/* Adds state k of parameter i, or a tensor that stands for it: of a state that is divided among
+ * ranks, and of a state that the settings ask for since the last step, which the next step would
+ * fill with one number. */
+static adz_status add_state(adz_state_dict *state, const char *name, const adz_optimizer *optimizer,
+    const adzi_group *group, size_t i, int k)
 {
-    if (kept->state[k] != NULL && kept->part.count == parameter->numel) {
+    const adz_tensor *parameter = group->parameters[i];
+    const adzi_kept *kept = &group->kept[i];
+    const bool here =
+        kept->part.count == parameter->numel || adzi_state_is_undivided(optimizer, parameter, k);
+    if (kept->state[k] != NULL && here) {
         return adz_state_dict_add(state, name, kept->state[k]);
     }
-    adz_tensor *t = adzi_stand_in(
-        "adz_optimizer", (adz_dtype)parameter->dtype, parameter->rank, parameter->sizes);
+    const adz_shape shape = adzi_state_shape(optimizer, parameter, k);
+    adz_tensor *t =
+        adzi_stand_in("adz_optimizer", (adz_dtype)parameter->dtype, shape.rank, shape.sizes);
     if (t == NULL) {
         return adz_error_code();
+    }
+    if (here) {
+        adzi_fill(t, adzi_state_initial(optimizer, group, k));
     }
     adz_status status = adz_state_dict_add(state, name, t);
     adzi_drop(t);
@@ -65,7 +74,8 @@ adz_status adzi_optimizer_collect_one(const adz_optimizer *optimizer, const adzi
     adz_status status = ADZ_OK;
     const adz_optimizer_type *type = optimizer->type;
     const bool counted = !type->uncounted && (kept->steps > 0 || stepped);
-    const uint32_t needs = adzi_optimizer_needs(optimizer, group->settings);
+    const uint32_t needs = adzi_optimizer_needs(optimizer, group->settings) &
+                           adzi_optimizer_states_of(optimizer, group->parameters[i]);
     if (counted) {
         snprintf(name, sizeof name, "state.%zu.step", index);
         status = add_steps(state, name, kept->steps);
@@ -73,7 +83,7 @@ adz_status adzi_optimizer_collect_one(const adz_optimizer *optimizer, const adzi
     for (int k = 0; k < optimizer->n_states && status == ADZ_OK; ++k) {
         if (kept->state[k] != NULL || ((counted || stepped) && (needs & (1u << k)))) {
             snprintf(name, sizeof name, "state.%zu.%s", index, type->states[k].name);
-            status = add_state(state, name, group->parameters[i], kept, k);
+            status = add_state(state, name, optimizer, group, i, k);
         }
     }
     return status;
@@ -237,6 +247,28 @@ static bool copy_part(adz_tensor *to, adz_tensor *t, const adzi_part *part)
     return row != NULL;
 }
 
+/* Whether a tensor of a file has the shape of state k of its parameter. False with the error
+ * recorded. */
+static bool check_shape(const adz_optimizer *optimizer, const char *name,
+    const adz_tensor *parameter, int k, const adz_tensor *t)
+{
+    if (!(adzi_optimizer_states_of(optimizer, parameter) & (1u << k))) {
+        adzi_error(op, ADZ_ERR_STATE, "%s is a state that the parameter%s does not have in %s",
+            name, adzi_text_shape(parameter), optimizer->type->name);
+        return false;
+    }
+    const adz_shape shape = adzi_state_shape(optimizer, parameter, k);
+    if (t->rank == shape.rank &&
+        memcmp(t->sizes, shape.sizes, (size_t)shape.rank * sizeof *t->sizes) == 0) {
+        return true;
+    }
+    const bool like = !adzi_state_is_undivided(optimizer, parameter, k);
+    adzi_error(op, ADZ_ERR_STATE, "%s%s does not have the shape %s parameter%s%s%s", name,
+        adzi_text_shape(t), like ? "of its" : "that a state of the", adzi_text_shape(parameter),
+        like ? "" : " has, ", like ? "" : adzi_text_sizes(shape.rank, shape.sizes));
+    return false;
+}
+
 static adz_status read_entry(
     const adz_optimizer *optimizer, const char *name, adz_tensor *t, adzi_restore *r)
 {
@@ -257,12 +289,13 @@ static adz_status read_entry(
         return ADZ_OK;
     }
     const adz_tensor *parameter = parameter_at(optimizer, index);
-    if (!adzi_same_sizes(parameter, t)) {
-        return adzi_error(op, ADZ_ERR_STATE, "%s%s does not have the shape of its parameter%s",
-            name, adzi_text_shape(t), adzi_text_shape(parameter));
+    if (!check_shape(optimizer, name, parameter, which, t)) {
+        return ADZ_ERR_STATE;
     }
-    adz_tensor *copy = adzi_state_new(op, parameter, &r->kept[index].part);
-    if (copy == NULL || !copy_part(copy, t, &r->kept[index].part)) {
+    const bool undivided = adzi_state_is_undivided(optimizer, parameter, which);
+    const adzi_part part = undivided ? (adzi_part){ 0, t->numel } : r->kept[index].part;
+    adz_tensor *copy = adzi_state_new(op, optimizer, parameter, which, &r->kept[index].part);
+    if (copy == NULL || !copy_part(copy, t, &part)) {
         adzi_drop(copy);
         return adz_error_code();
     }
@@ -280,12 +313,14 @@ static adz_status check_complete(const adz_optimizer *optimizer, adzi_restore *r
         const uint32_t needs = adzi_optimizer_needs(optimizer, r->groups[g].settings);
         for (size_t i = 0; i < optimizer->groups[g]->count; ++i, ++index) {
             adzi_kept *kept = &r->kept[index];
+            const adz_tensor *parameter = optimizer->groups[g]->parameters[i];
+            const uint32_t its = needs & adzi_optimizer_states_of(optimizer, parameter);
             for (int k = 0; k < optimizer->n_states; ++k) {
                 if (kept->state[k] != NULL && kept->fresh == 0) {
                     return adzi_error(op, ADZ_ERR_STATE, "there is state.%zu.%s, but no step",
                         index, type->states[k].name);
                 }
-                if (kept->state[k] == NULL && kept->steps > 0 && (needs & (1u << k))) {
+                if (kept->state[k] == NULL && kept->steps > 0 && (its & (1u << k))) {
                     return adzi_error(
                         op, ADZ_ERR_STATE, "there is no state.%zu.%s", index, type->states[k].name);
                 }

@@ -27,17 +27,22 @@ bool adzi_check_gradient(const char *op, const adz_tensor *t, size_t i)
     return true;
 }
 
-adz_tensor *adzi_state_new(const char *op, const adz_tensor *t, const adzi_part *part)
+adz_tensor *adzi_state_new(const char *op, const adz_optimizer *optimizer, const adz_tensor *t,
+    int k, const adzi_part *part)
 {
-    const bool whole = part->count == t->numel;
-    return adzi_tensor_new(
-        adzi_self(), op, (adz_dtype)t->dtype, whole ? t->rank : 1, whole ? t->sizes : &part->count);
+    const bool divided = part->count != t->numel && !adzi_state_is_undivided(optimizer, t, k);
+    const adz_shape whole = adzi_state_shape(optimizer, t, k);
+    return adzi_tensor_new(adzi_self(), op, (adz_dtype)t->dtype, divided ? 1 : whole.rank,
+        divided ? &part->count : whole.sizes);
 }
 
 double adzi_state_initial(const adz_optimizer *optimizer, const adzi_group *group, int state)
 {
     const int setting = optimizer->type->states[state].initial;
-    return setting > 0 ? group->settings[setting] : 0;
+    return setting == ADZ_INITIAL_ONE  ? 1
+           : setting == ADZ_INITIAL_LR ? group->settings[0]
+           : setting > 0               ? group->settings[setting]
+                                       : 0;
 }
 
 /* Makes the states that parameter i needs and does not have. Their bits in `fresh` stay set until
@@ -54,7 +59,7 @@ static bool make_states(
         if (kept->state[k] == NULL) {
             adzi_capture *paused = adzi_capture_pause(); /* a replay must not fill it again */
             const bool open = adzi_trace_open(true);
-            kept->state[k] = adzi_state_new(op, t, &kept->part);
+            kept->state[k] = adzi_state_new(op, optimizer, t, k, &kept->part);
             if (kept->state[k] != NULL) {
                 adzi_fill(kept->state[k], adzi_state_initial(optimizer, group, k));
                 kept->fresh |= 1u << k;
@@ -137,8 +142,10 @@ adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer)
         adzi_group *group = optimizer->groups[g];
         const uint32_t needs = adzi_optimizer_needs(optimizer, group->settings);
         for (size_t i = 0; i < group->count && good; ++i) {
-            const bool wanted = adzi_update_gradient(group->parameters[i]) != NULL;
-            good = !wanted || prepare_one(op, optimizer, group, i, needs);
+            const adz_tensor *t = group->parameters[i];
+            const bool wanted = adzi_update_gradient(t) != NULL;
+            const uint32_t its = needs & adzi_optimizer_states_of(optimizer, t);
+            good = !wanted || prepare_one(op, optimizer, group, i, its);
             updated += wanted;
         }
     }
@@ -162,8 +169,10 @@ void adzi_optimizer_update(const char *op, adz_optimizer *optimizer)
         adzi_group *group = optimizer->groups[g];
         const uint32_t needs = adzi_optimizer_needs(optimizer, group->settings);
         for (size_t i = 0; i < group->count; ++i) {
-            if (adzi_update_gradient(group->parameters[i]) != NULL) {
-                adzi_update_apply(op, optimizer, group, i, needs);
+            const adz_tensor *t = group->parameters[i];
+            if (adzi_update_gradient(t) != NULL) {
+                const uint32_t its = needs & adzi_optimizer_states_of(optimizer, t);
+                adzi_update_apply(op, optimizer, group, i, its);
             }
         }
     }

@@ -314,8 +314,9 @@ static bool take_result(const expression *e, adz_tensor *result, int k)
     }
     if (result->dtype != old->dtype || !adzi_same_sizes(result, old)) {
         adzi_error(e->op, ADZ_ERR_SHAPE,
-            "the update of %s gives result %d, %s, as %s%s; the parameter is %s%s", type->name, k,
+            "the update of %s gives result %d, %s, as %s%s; the %s is %s%s", type->name, k,
             name_of(e, k), adz_dtype_name((adz_dtype)result->dtype), adzi_text_shape(result),
+            adzi_same_sizes(old, e->w) ? "parameter" : "state",
             adz_dtype_name((adz_dtype)old->dtype), adzi_text_shape(old));
         return false;
     }

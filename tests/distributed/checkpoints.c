@@ -49,7 +49,7 @@ static void make_steps(adz_group *group, void *user)
     const task *k = user;
     training t = training_new(group);
     training_optimizer(&t, k->which);
-    if (k->divided) {
+    if (k->divided && !adz_optimizer_type_of(t.optimizer)->whole) {
         check(adz_data_parallel_shard(t.parallel, t.optimizer) == ADZ_OK);
     }
     training_second_group(&t);

@@ -1,6 +1,6 @@
 /**
  * @file rmsprop.h
- * RMSprop.
+ * RMSprop and Rprop.
  */
 #ifndef ADZE_OPTIM_RMSPROP_H
 #define ADZE_OPTIM_RMSPROP_H
@@ -61,6 +61,56 @@ ADZ_API void adz_rmsprop_options_init(adz_rmsprop_options *options, size_t size)
  */
 ADZ_API adz_optimizer *adz_rmsprop_new(
     adz_tensor_list parameters, double lr, const adz_rmsprop_options *options);
+
+/** Settings of Rprop. Start from ADZ_RPROP_OPTIONS. */
+typedef struct adz_rprop_options {
+    size_t size;          /**< sizeof(adz_rprop_options) */
+    double etaminus;      /**< factor of a step whose gradient changes its sign, in (0, 1); 0.5 */
+    double etaplus;       /**< factor of a step whose gradient keeps its sign, above 1; 1.2 */
+    double step_size_min; /**< the smallest step, 0 or more; 1e-6 */
+    double step_size_max; /**< the largest step, not below step_size_min; 50 */
+    bool maximize;        /**< ascend; false */
+} adz_rprop_options;
+
+/** The defaults. */
+#define ADZ_RPROP_OPTIONS                                                       \
+    {                                                                           \
+        ADZ_MEMBER(size, sizeof(adz_rprop_options)), ADZ_MEMBER(etaminus, 0.5), \
+            ADZ_MEMBER(etaplus, 1.2), ADZ_MEMBER(step_size_min, 1e-6),          \
+            ADZ_MEMBER(step_size_max, 50), ADZ_MEMBER(maximize, false)          \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_rprop_options) as the caller knows it
+ */
+ADZ_API void adz_rprop_options_init(adz_rprop_options *options, size_t size);
+
+/**
+ * Resilient backpropagation: steps whose size depends on the signs of the gradients only. It is for
+ * gradients of all samples, because those of batches change their signs by chance. Its settings are
+ * "lr", "etaminus", "etaplus", "step_size_min", "step_size_max" and "maximize"; it keeps "step",
+ * "prev" and "step_size". PyTorch has the pairs `etas` and `step_sizes`, and takes a smallest step
+ * above the largest one.
+ *
+ *     g = maximize ? -dw : dw,  q = g prev
+ *     s = s (q > 0 ? etaplus : q < 0 ? etaminus : 1), brought into step_size_min .. step_size_max
+ *     g = q < 0 ? 0 : g,  w = w - sign(g) s,  prev = g
+ *
+ * At first s is lr, and prev is 0. An element whose gradient is NaN stays where it is.
+ *
+ * @param parameters  one or more contiguous f32 or f64 leaves, kept
+ * @param lr          0 or more (PyTorch's default: 0.01)
+ * @param options     NULL for the defaults
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
+ *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
+ *                    ADZ_ERR_MEMORY recorded
+ * @see               torch.optim.Rprop; Riedmiller and Braun, 1993
+ */
+ADZ_API adz_optimizer *adz_rprop_new(
+    adz_tensor_list parameters, double lr, const adz_rprop_options *options);
 
 #ifdef __cplusplus
 }

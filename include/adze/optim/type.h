@@ -99,11 +99,25 @@ extern "C" {
     }
 #endif
 
-/** A tensor that an optimizer keeps for each parameter, with the parameter's shape and dtype. */
+/** A tensor that an optimizer keeps for each parameter, with the parameter's dtype. It has the
+ * parameter's shape, too, unless `state_shape` of the type gives another one. */
 typedef struct adz_optimizer_state {
     const char *name; /**< as in PyTorch; the name in files */
-    int initial;      /**< the number of the setting with which a new state is filled; 0: zeros */
+    int initial;      /**< with what a new state is filled: the number of a setting, 0 for zeros, or
+                           an adz_state_initial */
 } adz_optimizer_state;
+
+/** Values of adz_optimizer_state.initial that are no number of a setting. */
+typedef enum adz_state_initial {
+    ADZ_INITIAL_LR = -1, /**< the learning rate of the step that makes the state */
+    ADZ_INITIAL_ONE = -2 /**< 1 */
+} adz_state_initial;
+
+/** What `state_shape` of a type returns instead of a rank. */
+typedef enum adz_state_rank {
+    ADZ_STATE_LIKE_PARAMETER = -1, /**< the state has the parameter's shape */
+    ADZ_STATE_ABSENT = -2          /**< this parameter has no such state */
+} adz_state_rank;
 
 /** What the numbers of one parameter's update are computed from. */
 typedef struct adz_step_context {
@@ -115,19 +129,20 @@ typedef struct adz_step_context {
 
 /** What the update of one parameter is computed from. */
 typedef struct adz_update {
-    adz_tensor *parameter;      /**< w[...], f32 or f64, without a gradient */
-    adz_tensor *gradient;       /**< dw, like w */
-    adz_tensor *const *states;  /**< state k, like w, for k < ADZ_OPTIMIZER_STATES; ADZ_NONE if the
-                                     settings need no state k, or the type has none */
-    adz_tensor *const *numbers; /**< number k, a scalar of the dtype of w */
+    adz_tensor *parameter;        /**< w[...], f32 or f64, without a gradient */
+    adz_tensor *gradient;         /**< dw, like w */
+    adz_tensor *const *states;    /**< state k, like w unless the type has `state_shape`, for k <
+                                       ADZ_OPTIMIZER_STATES; ADZ_NONE if the settings or the parameter
+                                       need no state k, or the type has none */
+    adz_tensor *const *numbers;   /**< number k, a scalar of the dtype of w */
     const struct adzi_moment *at; /**< for adz_update_setting */
 } adz_update;
 
 /**
  * The update of one parameter, by adze's operators. It is called without a gradient mode, in a
- * scope of the call. results[0] becomes the new parameter, and results[1 + k] the new state k, of
- * the shape and dtype of the parameter. A state that stays as it is becomes update->states[k].
- * Results of states that are ADZ_NONE are not read.
+ * scope of the call. results[0] becomes the new parameter, and results[1 + k] the new state k. Each
+ * has the shape and dtype of the tensor that it replaces. A state that stays as it is becomes
+ * update->states[k]. Results of states that are ADZ_NONE are not read.
  *
  * The function changes no tensor of the update in place and reads no elements on the host. What
  * changes from step to step is among the numbers, because a plan records the operators once.
@@ -201,6 +216,18 @@ typedef struct adz_optimizer_type {
 
     const char *constructor; /**< for messages: the function of yours that makes such an optimizer,
                                   as in "lion_new"; NULL: "adz_optimizer_new" */
+
+    /** Fills `sizes` with the sizes of a state of this parameter, and returns its rank, 0 to
+     * ADZ_MAX_RANK, or an adz_state_rank. The answer depends on the arguments alone. A type with
+     * this function has no kernels. Unless the type is `whole`, states of another shape depend on
+     * the numbers and on each other only, and ranks that divide the parameter all keep them. NULL:
+     * all states have the parameter's shape. */
+    int (*state_shape)(int state, const adz_tensor *parameter, int64_t *sizes);
+
+    /** Says whether the optimizer takes a parameter, such as a matrix only. Returns ADZ_OK, or what
+     * adz_error_set(op, ...) returns. `i` is its number in its group, for the message. NULL: it
+     * takes every contiguous f32 or f64 leaf. */
+    adz_status (*check_parameter)(const char *op, const adz_tensor *parameter, size_t i);
 } adz_optimizer_type;
 
 /**

@@ -2,6 +2,7 @@
  * own. */
 #include "../own_types.h"
 #include "cases.h"
+#include "expressed_cases.h"
 #include "zoo/labml_optimizers.h"
 
 static adz_optimizer *plain_adam_make(adz_tensor_list list)
@@ -184,6 +185,7 @@ const optimizer_case cases[] = {
     LABML_CASES,
     OPTIMIZER_CASE(own_lion),
     OPTIMIZER_CASE(own_mean),
+    EXPRESSED_CASES,
 };
 
 const int n_cases = sizeof cases / sizeof *cases;

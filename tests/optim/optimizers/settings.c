@@ -66,6 +66,21 @@ static void constructors_refuse(void **state)
     adagrad.initial_accumulator_value = -1;
     assert_null(adz_adagrad_new(one(&w), 0.1, &adagrad));
     expect_error(ADZ_ERR_ARGUMENT, "adz_adagrad_new: initial_accumulator_value is -1");
+    adz_rprop_options rprop = ADZ_RPROP_OPTIONS;
+    rprop.step_size_min = 51;
+    assert_null(adz_rprop_new(one(&w), 0.1, &rprop));
+    expect_error(
+        ADZ_ERR_ARGUMENT, "adz_rprop_new: step_size_min is 51, above step_size_max, which is 50");
+    adz_adafactor_options adafactor = ADZ_ADAFACTOR_OPTIONS;
+    adafactor.beta2_decay = 0.1;
+    assert_null(adz_adafactor_new(one(&w), 0.1, &adafactor));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_adafactor_new: beta2_decay is 0.1");
+    adafactor = (adz_adafactor_options)ADZ_ADAFACTOR_OPTIONS;
+    adafactor.d = 0.5;
+    assert_null(adz_adafactor_new(one(&w), 0.1, &adafactor));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_adafactor_new: d is 0.5");
+    assert_null(adz_muon_new(one(&w), 0.1, NULL));
+    expect_error(ADZ_ERR_SHAPE, "adz_muon_new: parameter 0[37] is no matrix [N, D]");
     assert_null(adz_adam_new(adz_tensor_list_of(NULL, 0), 0.1, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "the list of parameters is empty");
 }
@@ -98,6 +113,12 @@ static void defaults_are_the_same_both_ways(void **state)
     SAME_DEFAULTS(radam, ADZ_RADAM_OPTIONS);
     SAME_DEFAULTS(rmsprop, ADZ_RMSPROP_OPTIONS);
     SAME_DEFAULTS(adagrad, ADZ_ADAGRAD_OPTIONS);
+    SAME_DEFAULTS(adadelta, ADZ_ADADELTA_OPTIONS);
+    SAME_DEFAULTS(adafactor, ADZ_ADAFACTOR_OPTIONS);
+    SAME_DEFAULTS(adamax, ADZ_ADAMAX_OPTIONS);
+    SAME_DEFAULTS(asgd, ADZ_ASGD_OPTIONS);
+    SAME_DEFAULTS(nadam, ADZ_NADAM_OPTIONS);
+    SAME_DEFAULTS(rprop, ADZ_RPROP_OPTIONS);
     SAME_DEFAULTS(labml_adam, ADZ_LABML_ADAM_OPTIONS);
     SAME_DEFAULTS(labml_amsgrad, ADZ_LABML_AMSGRAD_OPTIONS);
     SAME_DEFAULTS(labml_radam, ADZ_LABML_RADAM_OPTIONS);

@@ -129,7 +129,8 @@ static void a_step_may_fail_twice(void **state)
     adz_optimizer_release(&other);
 }
 
-/* Without weight decay an infinite weight stays infinite: 0 times the weight would be NaN. */
+/* Without weight decay an infinite weight stays infinite: 0 times the weight would be NaN. The
+ * steps of an optimizer that is `whole` are measured by the weights. */
 static void an_infinite_weight_stays(void **state)
 {
     (void)state;
@@ -141,7 +142,7 @@ static void an_infinite_weight_stays(void **state)
             k < n_cases ? cases[k].make(one(&w)) : adz_adam_new(one(&w), 0.1, &amsgrad);
         bool decays = adz_optimizer_get(o, 0, "weight_decay") != 0;
         adz_error_clear();
-        if (!decays) {
+        if (!decays && !adz_optimizer_type_of(o)->whole) {
             adz_tensor_set_grad(w, adz_ones(ADZ_SHAPE(9), ADZ_F64));
             assert_int_equal(adz_optimizer_step(o), ADZ_OK);
             assert_true(all_are(w, INFINITY));

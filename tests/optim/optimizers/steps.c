@@ -3,7 +3,8 @@
 #include "cases.h"
 #include "tests.h"
 
-static void expected_after(const optimizer_case *c, int steps, double w[N])
+/* The parameter after some steps. In step `spoilt` the gradient of element 5 is NaN. */
+static void expected_with(const optimizer_case *c, int steps, int spoilt, double w[N])
 {
     double rows[ROWS][N] = { 0 }, g[N], *s[ROWS] = { rows[0], rows[1], rows[2] };
     for (int i = 0; i < N; ++i) {
@@ -11,10 +12,15 @@ static void expected_after(const optimizer_case *c, int steps, double w[N])
     }
     for (int t = 0; t < steps; ++t) {
         for (int i = 0; i < N; ++i) {
-            g[i] = gradient_at(i, t);
+            g[i] = t == spoilt && i == 5 ? NAN : gradient_at(i, t);
         }
         c->loop(w, g, s, t + 1);
     }
+}
+
+static void expected_after(const optimizer_case *c, int steps, double w[N])
+{
+    expected_with(c, steps, -1, w);
 }
 
 static void each_follows_its_loop(void **state)
@@ -132,12 +138,18 @@ static void steps_are_counted_for_each_parameter(void **state)
     }
 }
 
+/* Rprop alone ignores a gradient of NaN. */
 static void a_nan_stays_where_it_is(void **state)
 {
     (void)state;
     for (int k = 0; k < n_cases; ++k) {
         adz_tensor *w = start(ADZ_F64);
         adz_optimizer *optimizer = cases[k].make(one(&w));
+        const bool ignores = strcmp(adz_optimizer_name(optimizer), "Rprop") == 0;
+        if (adz_optimizer_type_of(optimizer)->whole) {
+            adz_optimizer_release(&optimizer);
+            continue;
+        }
         take_steps(optimizer, w, 0, 6); /* more steps than a rectified optimizer waits */
         give_gradient(w, 6);
         adz_tensor *spoilt = adz_clone(adz_tensor_grad(w));
@@ -146,10 +158,11 @@ static void a_nan_stays_where_it_is(void **state)
         assert_int_equal(adz_optimizer_step(optimizer), ADZ_OK);
         take_steps(optimizer, w, 7, 9);
         double expected[N];
-        expected_after(&cases[k], 9, expected);
+        expected_with(&cases[k], 9, 6, expected);
         for (int64_t i = 0; i < N; ++i) {
             double value = adz_tensor_at(w, (int64_t[]){ i });
-            assert_true(i == 5 ? isnan(value) : fabs(value - expected[i]) < 1e-13);
+            assert_int_equal(isnan(value), i == 5 && !ignores);
+            assert_true(isnan(value) || fabs(value - expected[i]) < 1e-13);
         }
         adz_optimizer_release(&optimizer);
     }

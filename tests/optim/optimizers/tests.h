@@ -9,5 +9,6 @@ int special_tests(void);
 int settings_tests(void);
 int labml_tests(void); /* tests/zoo/labml_optimizers.c */
 int flat_tests(void);
+int matrices_tests(void);
 
 #endif

@@ -34,6 +34,12 @@ static void kernels_have_the_bits_of_their_expressions(void **state)
     expect_equal_bits(adz_radam_new(l, 0.1, &fast));
     expect_equal_bits(adz_rmsprop_new(l, 0.1, NULL));
     expect_equal_bits(adz_adagrad_new(l, 0.1, NULL));
+    expect_equal_bits(adz_adadelta_new(l, 0.1, NULL));
+    expect_equal_bits(adz_adafactor_new(l, 0.1, NULL));
+    expect_equal_bits(adz_adamax_new(l, 0.1, NULL));
+    expect_equal_bits(adz_asgd_new(l, 0.1, NULL));
+    expect_equal_bits(adz_nadam_new(l, 0.1, NULL));
+    expect_equal_bits(adz_rprop_new(l, 0.1, NULL));
     expect_equal_bits(adz_labml_adam_new(l, 0.1, NULL));
     expect_equal_bits(adz_labml_amsgrad_new(l, 0.1, NULL));
     expect_equal_bits(adz_labml_adam_warmup_new(l, 0.1, 5, NULL));

@@ -74,7 +74,55 @@ static void bad_states_are_named(void **state)
         bad.states[2].name = "two");
     EXPECT_BAD("state sum of the type Mean begins with setting 3; there are 3 settings",
         bad.states[0].initial = 3);
-    EXPECT_BAD("state sum of the type Mean begins with setting -1", bad.states[0].initial = -1);
+    EXPECT_BAD("state sum of the type Mean begins with setting -3",
+        bad.states[0].initial = ADZ_INITIAL_ONE - 1);
+}
+
+static int shape_rank; /* what the functions below return, and the size of the state */
+static int64_t shape_size;
+
+static int any_shape(int state, const adz_tensor *parameter, int64_t *sizes)
+{
+    (void)state;
+    sizes[0] = shape_size + 0 * adz_tensor_numel(parameter);
+    return shape_rank;
+}
+
+static adz_status matrices_only(const char *op, const adz_tensor *parameter, size_t i)
+{
+    return adz_tensor_rank(parameter) == 2
+               ? ADZ_OK
+               : adz_error_set(op, ADZ_ERR_SHAPE, i == 0 ? "parameter 0 is no matrix" : "");
+}
+
+static void shapes_of_states_are_checked(void **state)
+{
+    (void)state;
+    EXPECT_BAD("the type Mean has `state_shape` and a kernel", bad.state_shape = any_shape);
+    adz_optimizer_type type = mean_type;
+    memset(type.kernels, 0, sizeof type.kernels);
+    type.state_shape = any_shape;
+    shape_rank = ADZ_MAX_RANK + 1;
+    expect_no_optimizer(&type, ADZ_ERR_ARGUMENT, "gives the state sum of parameter 0");
+    shape_rank = ADZ_STATE_ABSENT - 1;
+    expect_no_optimizer(&type, ADZ_ERR_ARGUMENT, "the rank -3; a rank is 0 to 8");
+    shape_rank = 1;
+    shape_size = -1;
+    expect_no_optimizer(&type, ADZ_ERR_SHAPE, "-1");
+    shape_size = 2; /* of another shape than the update's result */
+    adz_tensor *w = parameter(3, ADZ_F64);
+    adz_optimizer *o = adz_optimizer_new(&type, one(&w), NULL, 0);
+    adz_tensor_set_grad(w, adz_ones(ADZ_SHAPE(3), ADZ_F64));
+    assert_int_equal(adz_optimizer_step(o), ADZ_ERR_SHAPE);
+    expect_error(ADZ_ERR_SHAPE, "");
+    adz_optimizer_release(&o);
+    shape_rank = ADZ_STATE_LIKE_PARAMETER;
+    o = adz_optimizer_new(&type, one(&w), NULL, 0);
+    assert_int_equal(adz_optimizer_step(o), ADZ_OK);
+    adz_optimizer_release(&o);
+    type.state_shape = NULL;
+    type.check_parameter = matrices_only;
+    expect_no_optimizer(&type, ADZ_ERR_SHAPE, "parameter 0 is no matrix");
 }
 
 static uint32_t needs_too_many(const double *settings)
@@ -382,6 +430,7 @@ int refused_tests(void)
         TEST(bad_members_are_named),
         TEST(bad_settings_are_named),
         TEST(bad_states_are_named),
+        TEST(shapes_of_states_are_checked),
         TEST(functions_of_the_type_are_asked),
         TEST(values_of_settings_are_counted),
         TEST(defaults_are_those_of_the_options),
