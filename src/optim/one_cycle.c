@@ -3,9 +3,8 @@
 #include "adze/optim/one_cycle.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "optim/scheduler.h"
+#include "optim/momenta.h"
 #include "base/error.h"
 #include "adze/options.h"
 #include "tensor/kernel/real.h"
@@ -121,71 +120,20 @@ static const adz_field fields[] = {
 
 ADZ_OPTIONS_TABLE(adz_one_cycle_lr_options, ADZ_ONE_CYCLE_LR_OPTIONS, fields)
 
-bool adzi_setting_is_momentum(const char *name)
-{
-    return strcmp(name, "momentum") == 0 || strcmp(name, "beta1") == 0;
-}
-
-/* The index of the setting that is cycled: "momentum", or Adam's "beta1"; -1 if there is neither.
- */
-static int momentum_setting(const adz_optimizer *optimizer)
-{
-    for (int k = 0; k < optimizer->n_settings; ++k) {
-        if (adzi_setting_is_momentum(optimizer->type->settings[k].name)) {
-            return k;
-        }
-    }
-    return -1;
-}
-
-/* Checks that the optimizer accepts the smallest and the largest momentum of every group. */
-static adz_status check_momenta(
-    const char *op, const adz_optimizer *optimizer, const double *list, int setting)
-{
-    for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        for (int which = BASE_MOMENTUM; which <= MAX_MOMENTUM; ++which) {
-            double settings[ADZ_OPTIMIZER_SETTINGS];
-            memcpy(settings, optimizer->groups[g]->settings, sizeof settings);
-            settings[setting] = list[g * PER_GROUP + (size_t)which];
-            adz_status status = adzi_check_settings(op, optimizer, settings);
-            if (status != ADZ_OK) {
-                return status;
-            }
-        }
-    }
-    return ADZ_OK;
-}
-
-/* Checks that a list of the options, if given, has one number per group. */
-static adz_status check_list(
-    const char *op, const char *name, const double *list, size_t n, size_t n_groups)
-{
-    return n == (list != NULL ? n_groups : 0)
-               ? ADZ_OK
-               : adzi_error(op, ADZ_ERR_ARGUMENT, "%zu numbers in %s for %zu groups of parameters",
-                     n, name, n_groups);
-}
-
 /* Fills `list` with the three numbers of each group, from the options' lists or single numbers. */
 static adz_status fill_list(const char *op, const adz_optimizer *optimizer, double max_lr,
     const adz_one_cycle_lr_options *o, double *list)
 {
-    size_t n = optimizer->n_groups;
-    if (check_list(op, "max_lrs", o->max_lrs, o->n_max_lrs, n) != ADZ_OK ||
-        check_list(op, "base_momenta", o->base_momenta, o->n_base_momenta, n) != ADZ_OK ||
-        check_list(op, "max_momenta", o->max_momenta, o->n_max_momenta, n) != ADZ_OK) {
-        return ADZ_ERR_ARGUMENT;
+    const adzi_group_numbers rows[PER_GROUP] = {
+        { "max_lrs", o->max_lrs, o->n_max_lrs, max_lr },
+        { "base_momenta", o->base_momenta, o->n_base_momenta, o->base_momentum },
+        { "max_momenta", o->max_momenta, o->n_max_momenta, o->max_momentum },
+    };
+    adz_status status = adzi_fill_groups(op, optimizer, rows, PER_GROUP, list);
+    for (size_t g = 0; g < optimizer->n_groups && status == ADZ_OK; ++g) {
+        status = adzi_check_not_negative(op, "max_lr", list[g * PER_GROUP + MAX_LR]);
     }
-    for (size_t g = 0; g < n; ++g) {
-        double *of_g = list + g * PER_GROUP;
-        of_g[MAX_LR] = o->max_lrs != NULL ? o->max_lrs[g] : max_lr;
-        of_g[BASE_MOMENTUM] = o->base_momenta != NULL ? o->base_momenta[g] : o->base_momentum;
-        of_g[MAX_MOMENTUM] = o->max_momenta != NULL ? o->max_momenta[g] : o->max_momentum;
-        if (adzi_check_not_negative(op, "max_lr", of_g[MAX_LR]) != ADZ_OK) {
-            return ADZ_ERR_ARGUMENT;
-        }
-    }
-    return ADZ_OK;
+    return status;
 }
 
 adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr, int64_t total_steps,
@@ -201,13 +149,10 @@ adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr, int
         return adzi_fail_null(op, "optimizer");
     }
     adz_scheduler plan = { .type = &one_cycle_type,
-        .momentum_setting = o.cycle_momentum ? momentum_setting(optimizer) : -1,
         .numbers = { (double)total_steps, o.pct_start, o.div_factor, o.final_div_factor,
             o.anneal_strategy == ADZ_ANNEAL_STRATEGY_LINEAR, o.three_phase } };
-    if (o.cycle_momentum && plan.momentum_setting < 0) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT,
-            "%s has no momentum to cycle; set cycle_momentum to false",
-            adz_optimizer_name(optimizer));
+    if (!adzi_momentum_setting(op, optimizer, o.cycle_momentum, &plan.momentum_setting)) {
+        return NULL;
     }
     size_t n = optimizer->n_groups * PER_GROUP;
     double *list = adzi_alloc(n * sizeof *list);
@@ -216,7 +161,8 @@ adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr, int
     }
     adz_status status = fill_list(op, optimizer, max_lr, &o, list);
     if (status == ADZ_OK && o.cycle_momentum) {
-        status = check_momenta(op, optimizer, list, plan.momentum_setting);
+        status = adzi_check_momenta(
+            op, optimizer, list + BASE_MOMENTUM, PER_GROUP, plan.momentum_setting);
     }
     adz_scheduler *s = status == ADZ_OK ? adzi_scheduler_new(op, optimizer, &plan, list, n) : NULL;
     adzi_free(list, n * sizeof *list);

@@ -31,6 +31,11 @@ static size_t rates_size(int n_groups)
 
 static void dispose(adz_scheduler *s)
 {
+    for (size_t i = 0; i < s->n_parts; ++i) {
+        adz_scheduler_release(&s->parts[i]);
+    }
+    adzi_free(s->parts, s->n_parts * sizeof(adz_scheduler *));
+    adzi_free(s->undo, s->n_undo * sizeof *s->undo);
     adz_optimizer_release(&s->optimizer);
     adzi_free(s->base_lrs, rates_size(s->n_groups));
     adzi_free(s->list, s->n_list * sizeof *s->list);
@@ -75,12 +80,23 @@ static adz_scheduler *scheduler_alloc(
     return s;
 }
 
+/* What the rates of all groups at s->last_epoch are computed from. */
+typedef enum { THE_RATE_THAT_IS_SET, THE_FIRST_RATE, A_MILESTONE } rates_from;
+
+static double rate_of(const adz_scheduler *s, int group, rates_from from)
+{
+    const double now = s->optimizer->groups[group]->settings[LR];
+    return from == A_MILESTONE && s->type->restart != NULL ? s->type->restart(s, group, now)
+           : from == THE_RATE_THAT_IS_SET                  ? s->type->rate(s, group, now)
+                                          : s->type->rate(s, group, s->base_lrs[group]);
+}
+
 /* Sets the rates of all groups at s->last_epoch. If one of them is negative or not finite, none is
  * set and ADZ_ERR_ARGUMENT is recorded. */
-static adz_status set_rates(const char *op, adz_scheduler *s)
+static adz_status set_rates(const char *op, adz_scheduler *s, rates_from from)
 {
-    for (int g = 0; g < s->n_groups; ++g) {
-        double lr = s->type->rate(s, g, s->optimizer->groups[g]->settings[LR]);
+    for (int g = 0; g < s->n_groups && s->type->rate != NULL; ++g) {
+        double lr = rate_of(s, g, from);
         s->next_lrs[g] = lr;
         if (!(lr >= 0 && isfinite(lr))) {
             if (isnan(lr) && adzi_pending() != ADZ_OK) { /* the user's function has failed */
@@ -91,7 +107,7 @@ static adz_status set_rates(const char *op, adz_scheduler *s)
                 s->type->name, g, adzi_text_number(lr), (long long)s->last_epoch);
         }
     }
-    for (int g = 0; g < s->n_groups; ++g) {
+    for (int g = 0; g < s->n_groups && s->type->rate != NULL; ++g) {
         double *settings = s->optimizer->groups[g]->settings;
         settings[LR] = s->last_lrs[g] = s->next_lrs[g];
         if (s->type->momentum != NULL && s->momentum_setting >= 0) {
@@ -126,13 +142,16 @@ adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
                          : isnan(group->initial_lr) ? group->settings[LR]
                                                     : group->initial_lr;
     }
-    if (set_rates(op, s) != ADZ_OK) {
+    memcpy(s->first_moving, s->moving, sizeof s->moving);
+    if (set_rates(op, s, THE_RATE_THAT_IS_SET) != ADZ_OK) {
         dispose(s);
         return NULL;
     }
     /* as in PyTorch, ReduceLROnPlateau does not set initial_lr */
     for (int g = 0; g < s->n_groups && !s->type->takes_metric; ++g) {
-        optimizer->groups[g]->initial_lr = s->base_lrs[g];
+        adzi_group *group = optimizer->groups[g];
+        const bool keeps = s->type->keeps_initial_lr && !isnan(group->initial_lr);
+        group->initial_lr = keeps ? group->initial_lr : s->base_lrs[g];
     }
     return s;
 }
@@ -147,9 +166,9 @@ const char *adz_scheduler_name(const adz_scheduler *scheduler)
 
 /* Sets the rates of the new epoch. If one of them is invalid, returns to the old epoch. */
 static adz_status settle(
-    const char *op, adz_scheduler *s, int64_t old_epoch, const double old_moving[])
+    const char *op, adz_scheduler *s, rates_from from, int64_t old_epoch, const double old_moving[])
 {
-    adz_status status = set_rates(op, s);
+    adz_status status = set_rates(op, s, from);
     if (status != ADZ_OK) {
         s->last_epoch = old_epoch;
         memcpy(s->moving, old_moving, sizeof s->moving);
@@ -157,10 +176,22 @@ static adz_status settle(
     return status;
 }
 
-/* Moves on by one epoch. After an error nothing has changed. */
-static adz_status step(const char *op, adz_scheduler *s)
+adz_status adzi_scheduler_start(const char *op, adz_scheduler *s, bool first)
 {
     double moving[ADZI_SCHEDULE_MOVING];
+    const int64_t epoch = s->last_epoch;
+    memcpy(moving, s->moving, sizeof moving);
+    memcpy(s->moving, s->first_moving, sizeof s->moving);
+    s->last_epoch = 0;
+    return settle(op, s, first ? THE_FIRST_RATE : A_MILESTONE, epoch, moving);
+}
+
+adz_status adzi_scheduler_go_on(const char *op, adz_scheduler *s)
+{
+    double moving[ADZI_SCHEDULE_MOVING];
+    if (s->type->go_on != NULL) {
+        return s->type->go_on(op, s);
+    }
     memcpy(moving, s->moving, sizeof moving);
     if (s->type->last != NULL && s->last_epoch >= s->type->last(s)) {
         return adzi_error(op, ADZ_ERR_STATE, "%s was made for %lld steps, which are over",
@@ -170,7 +201,7 @@ static adz_status step(const char *op, adz_scheduler *s)
     if (s->type->advance != NULL) {
         s->type->advance(s);
     }
-    return settle(op, s, epoch, moving);
+    return settle(op, s, THE_RATE_THAT_IS_SET, epoch, moving);
 }
 
 typedef struct {
@@ -187,7 +218,7 @@ static const char in_trace[] = "the rate is a variable of the written step; call
 /* A replay of a captured step moves the schedule on, too. */
 static adz_status step_again(const void *block)
 {
-    return step(op_step, ((const step_args *)block)->scheduler);
+    return adzi_scheduler_go_on(op_step, ((const step_args *)block)->scheduler);
 }
 
 adz_status adz_scheduler_step(adz_scheduler *scheduler)
@@ -221,7 +252,7 @@ adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric)
         return adz_error_code();
     }
     scheduler->numbers[0] = metric;
-    return step(op, scheduler);
+    return adzi_scheduler_go_on(op, scheduler);
 }
 
 adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch)
@@ -245,7 +276,7 @@ adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch)
     memcpy(moving, scheduler->moving, sizeof moving);
     int64_t old = scheduler->last_epoch;
     scheduler->type->move(scheduler, epoch);
-    return settle(op, scheduler, old, moving);
+    return settle(op, scheduler, THE_RATE_THAT_IS_SET, old, moving);
 }
 
 int64_t adz_scheduler_last_epoch(const adz_scheduler *scheduler)
@@ -273,8 +304,48 @@ double adz_scheduler_last_lr(const adz_scheduler *scheduler, int group)
 
 /* ---- state ---------------------------------------------------------------------------------- */
 
-/* The state is a list of numbers: last_epoch, base_lrs and last_lrs of the groups, then `moving`.
- * base_lrs and last_lrs follow each other in memory. */
+/* The state is a list of numbers: last_epoch, base_lrs and last_lrs of the groups, then `moving`,
+ * then the states of the parts. base_lrs and last_lrs follow each other in memory. */
+
+/* How many numbers the state has without those of the parts. */
+static size_t own_count(const adz_scheduler *s)
+{
+    return 1 + 2 * (size_t)s->n_groups + (size_t)s->type->n_moving;
+}
+
+size_t adzi_scheduler_count(const adz_scheduler *s)
+{
+    size_t n = own_count(s);
+    for (size_t i = 0; i < s->n_parts; ++i) {
+        n += adzi_scheduler_count(s->parts[i]);
+    }
+    return n;
+}
+
+/* Number i of the state. */
+static double number_at(const adz_scheduler *s, size_t i)
+{
+    const size_t rates = 2 * (size_t)s->n_groups;
+    size_t part = 0;
+    if (i < own_count(s)) {
+        return i == 0       ? (double)s->last_epoch
+               : i <= rates ? s->base_lrs[i - 1]
+                            : s->moving[i - 1 - rates];
+    }
+    for (i -= own_count(s); i >= adzi_scheduler_count(s->parts[part]); ++part) {
+        i -= adzi_scheduler_count(s->parts[part]);
+    }
+    return number_at(s->parts[part], i);
+}
+
+size_t adzi_scheduler_write(const adz_scheduler *s, double *values)
+{
+    const size_t n = adzi_scheduler_count(s);
+    for (size_t i = 0; i < n; ++i) {
+        values[i] = number_at(s, i);
+    }
+    return n;
+}
 
 size_t adz_scheduler_get_state(const adz_scheduler *scheduler, double *values, size_t count)
 {
@@ -282,28 +353,51 @@ size_t adz_scheduler_get_state(const adz_scheduler *scheduler, double *values, s
     if (!adzi_check_handle("adz_scheduler_get_state", "scheduler", scheduler)) {
         return 0;
     }
-    size_t rates = 2 * (size_t)scheduler->n_groups;
-    size_t all = 1 + rates + (size_t)scheduler->type->n_moving;
+    const size_t all = adzi_scheduler_count(scheduler);
     for (size_t i = 0; i < all && i < count && values != NULL; ++i) {
-        values[i] = i == 0       ? (double)scheduler->last_epoch
-                    : i <= rates ? scheduler->base_lrs[i - 1]
-                                 : scheduler->moving[i - 1 - rates];
+        values[i] = number_at(scheduler, i);
     }
     return all;
 }
 
-bool adzi_scheduler_fits(const adz_scheduler *s, const double *values, size_t count)
+/* Whether the numbers are a possible state, without those of the parts. */
+static bool own_fits(const adz_scheduler *s, const double *values)
 {
     size_t rates = 2 * (size_t)s->n_groups;
-    if (count != 1 + rates + (size_t)s->type->n_moving) {
-        return false;
-    }
     double end = fmin(s->type->last != NULL ? (double)s->type->last(s) : INFINITY, 0x1p53 - 1);
     bool sound = values[0] >= 0 && values[0] <= end;
     for (size_t i = 1; i <= rates; ++i) {
         sound = sound && values[i] >= 0 && isfinite(values[i]);
     }
     return sound && (s->type->is_sound == NULL || s->type->is_sound(s, values + 1 + rates));
+}
+
+bool adzi_scheduler_fits(const adz_scheduler *s, const double *values, size_t count)
+{
+    if (count != adzi_scheduler_count(s)) {
+        return false;
+    }
+    bool sound = own_fits(s, values);
+    values += own_count(s);
+    for (size_t i = 0; i < s->n_parts; ++i) {
+        const size_t n = adzi_scheduler_count(s->parts[i]);
+        sound = sound && adzi_scheduler_fits(s->parts[i], values, n);
+        values += n;
+    }
+    return sound;
+}
+
+size_t adzi_scheduler_read(adz_scheduler *s, const double *values)
+{
+    const size_t rates = 2 * (size_t)s->n_groups;
+    size_t n = own_count(s);
+    s->last_epoch = (int64_t)values[0];
+    memcpy(s->base_lrs, values + 1, rates * sizeof *values);
+    memcpy(s->moving, values + 1 + rates, (size_t)s->type->n_moving * sizeof *values);
+    for (size_t i = 0; i < s->n_parts; ++i) {
+        n += adzi_scheduler_read(s->parts[i], values + n);
+    }
+    return n;
 }
 
 adz_status adz_scheduler_set_state(adz_scheduler *scheduler, const double *values, size_t count)
@@ -321,10 +415,6 @@ adz_status adz_scheduler_set_state(adz_scheduler *scheduler, const double *value
             "this is no state of a %s over %d groups, which has %zu numbers", scheduler->type->name,
             scheduler->n_groups, adz_scheduler_get_state(scheduler, NULL, 0));
     }
-    size_t rates = 2 * (size_t)scheduler->n_groups;
-    scheduler->last_epoch = (int64_t)values[0];
-    memcpy(scheduler->base_lrs, values + 1, rates * sizeof *values);
-    memcpy(
-        scheduler->moving, values + 1 + rates, (size_t)scheduler->type->n_moving * sizeof *values);
+    adzi_scheduler_read(scheduler, values);
     return ADZ_OK;
 }

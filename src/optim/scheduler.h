@@ -2,7 +2,7 @@
 #ifndef ADZI_OPTIM_SCHEDULER_H
 #define ADZI_OPTIM_SCHEDULER_H
 
-#include "adze/optim/scheduler.h"
+#include "adze/optim/one_cycle.h"
 #include "optim/optimizer.h"
 #include "base/handle.h"
 
@@ -29,8 +29,16 @@ typedef struct adzi_schedule_type {
     const adz_field *fields;
     size_t n_fields;
 
-    /* The rate of `group` at s->last_epoch; `lr` is the rate that is set now. */
+    /* The rate of `group` at s->last_epoch; `lr` is the rate that is set now. NULL: the schedule is
+     * made of others, and `go_on` makes its steps. */
     double (*rate)(const adz_scheduler *s, int group, double lr);
+
+    /* The rate of epoch 0 where a SequentialLR begins with it at a milestone. NULL: `rate` of the
+     * rate to start from. */
+    double (*restart)(const adz_scheduler *s, int group, double lr);
+
+    /* Makes a step of the parts. After an error nothing has changed. */
+    adz_status (*go_on)(const char *op, adz_scheduler *s);
 
     /* The rate to start from. NULL: the rate of the optimizer's group. */
     double (*base)(const adz_scheduler *s, int group);
@@ -46,6 +54,7 @@ typedef struct adzi_schedule_type {
 
     int64_t (*last)(const adz_scheduler *s); /* the last epoch; NULL: there is no last one */
     bool takes_metric;                       /* stepped by adz_scheduler_step_metric */
+    bool keeps_initial_lr;                   /* an initial_lr of the group stays as it is */
 
     /* Sets last_epoch and `moving` to any epoch, for adz_scheduler_step_to. NULL: that fails. */
     void (*move)(adz_scheduler *s, double epoch);
@@ -62,8 +71,13 @@ struct adz_scheduler {
     double *list;                          /* milestones, or numbers for each group */
     size_t n_list;
     int momentum_setting; /* index of the optimizer's setting that is cycled; -1: none */
+    double first_moving[ADZI_SCHEDULE_MOVING]; /* `moving` at epoch 0 */
     adz_lr_lambda lambda;
+    adz_cyclic_scale scale; /* NULL, or the scale of CyclicLR */
     void *user;
+    adz_scheduler **parts; /* kept; NULL if the schedule is not made of others */
+    double *undo;          /* of a schedule with parts: what a failed step puts back */
+    size_t n_parts, n_undo;
     int n_groups;
     double *base_lrs, *last_lrs, *next_lrs; /* one block, base_lrs first */
 };
@@ -72,6 +86,22 @@ struct adz_scheduler {
  * `list`. Sets the first rates. NULL with the error recorded under `op`. */
 adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
     const adz_scheduler *plan, const double *list, size_t n_list);
+
+/** Makes a step. After an error nothing has changed. */
+adz_status adzi_scheduler_go_on(const char *op, adz_scheduler *s);
+
+/** Sets the rates of epoch 0. `first`: those with which the schedule was made, else those of a
+ * milestone of a SequentialLR. After an error nothing has changed. The schedule has no parts. */
+adz_status adzi_scheduler_start(const char *op, adz_scheduler *s, bool first);
+
+/** How many numbers the state has, with those of the parts. */
+size_t adzi_scheduler_count(const adz_scheduler *s);
+
+/** Writes the state to adzi_scheduler_count() numbers, and returns how many there are. */
+size_t adzi_scheduler_write(const adz_scheduler *s, double *values);
+
+/** Takes a state that fits, and returns how many numbers it has. */
+size_t adzi_scheduler_read(adz_scheduler *s, const double *values);
 
 /** True if adz_scheduler_set_state would accept these numbers. */
 bool adzi_scheduler_fits(const adz_scheduler *s, const double *values, size_t count);

@@ -117,6 +117,63 @@ adz_scheduler *adz_linear_lr_new(
     return adzi_scheduler_new("adz_linear_lr_new", optimizer, &plan, NULL, 0);
 }
 
+/* ---- ConstantLR, PolynomialLR --------------------------------------------------------------- */
+
+enum { FACTOR, CONSTANT_ITERS };
+
+static const adz_field constant_numbers[] = {
+    ADZI_REAL("factor", .value = 1.0 / 3, ADZ_ABOVE_TO(0, 1)),
+    ADZI_WHOLE("total_iters", .value = 5, ADZ_AT_LEAST(1)),
+};
+
+static double constant_rate(const adz_scheduler *s, int group, double lr)
+{
+    (void)group;
+    const double factor = s->numbers[FACTOR];
+    if (s->last_epoch == 0) {
+        return lr * factor;
+    }
+    return (double)s->last_epoch == s->numbers[CONSTANT_ITERS] ? lr * (1 / factor) : lr;
+}
+
+static const adzi_schedule_type constant_type = {
+    .name = "ConstantLR", .rate = constant_rate, ADZI_NUMBERS(constant_numbers)
+};
+
+adz_scheduler *adz_constant_lr_new(adz_optimizer *optimizer, double factor, int64_t total_iters)
+{
+    adz_scheduler plan = { .type = &constant_type, .numbers = { factor, (double)total_iters } };
+    return adzi_scheduler_new("adz_constant_lr_new", optimizer, &plan, NULL, 0);
+}
+
+enum { POWER, POLYNOMIAL_ITERS };
+
+static const adz_field polynomial_numbers[] = {
+    ADZI_REAL("power", .value = 1, ADZ_FINITE_FROM(0)),
+    ADZI_WHOLE("total_iters", .value = 5, ADZ_AT_LEAST(1)),
+};
+
+/* Multiplies lr by the ratio of the polynomial's values at this epoch and at the one before. */
+static double polynomial_rate(const adz_scheduler *s, int group, double lr)
+{
+    (void)group;
+    const double epoch = (double)s->last_epoch, total = s->numbers[POLYNOMIAL_ITERS];
+    if (s->last_epoch == 0 || epoch > total) {
+        return lr;
+    }
+    return lr * adzi_real_pow((1 - epoch / total) / (1 - (epoch - 1) / total), s->numbers[POWER]);
+}
+
+static const adzi_schedule_type polynomial_type = {
+    .name = "PolynomialLR", .rate = polynomial_rate, ADZI_NUMBERS(polynomial_numbers)
+};
+
+adz_scheduler *adz_polynomial_lr_new(adz_optimizer *optimizer, int64_t total_iters, double power)
+{
+    adz_scheduler plan = { .type = &polynomial_type, .numbers = { power, (double)total_iters } };
+    return adzi_scheduler_new("adz_polynomial_lr_new", optimizer, &plan, NULL, 0);
+}
+
 /* ---- CosineAnnealingLR, CosineAnnealingWarmRestarts ----------------------------------------- */
 
 enum { ETA_MIN, T_MAX };
@@ -222,7 +279,8 @@ adz_scheduler *adz_cosine_annealing_warm_restarts_new(
     return adzi_scheduler_new("adz_cosine_annealing_warm_restarts_new", optimizer, &plan, NULL, 0);
 }
 
-/* ---- LambdaLR ------------------------------------------------------------------------------- */
+/* ---- LambdaLR, MultiplicativeLR
+ * ------------------------------------------------------------------------------- */
 
 typedef struct factor_call {
     const adz_scheduler *scheduler;
@@ -238,13 +296,18 @@ static bool run_lambda(void *state)
     return true;
 }
 
+static double factor_of(const adz_scheduler *s, int group, const char *op)
+{
+    const adzi_door door = { .op = op };
+    factor_call call = { s, group, NAN };
+    adzi_through_door(&door, run_lambda, &call);
+    return call.factor;
+}
+
 static double lambda_rate(const adz_scheduler *s, int group, double lr)
 {
-    static const adzi_door door = { .op = "adz_lambda_lr_new" };
-    factor_call call = { s, group, NAN };
     (void)lr;
-    adzi_through_door(&door, run_lambda, &call);
-    return s->base_lrs[group] * call.factor;
+    return s->base_lrs[group] * factor_of(s, group, "adz_lambda_lr_new");
 }
 
 static const adzi_schedule_type lambda_type = { .name = "LambdaLR", .rate = lambda_rate };
@@ -256,6 +319,30 @@ adz_scheduler *adz_lambda_lr_new(adz_optimizer *optimizer, adz_lr_lambda lambda,
         return adzi_fail_null(op, "lambda");
     }
     adz_scheduler plan = { .type = &lambda_type, .lambda = lambda, .user = user };
+    return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
+}
+
+static double multiplied(const adz_scheduler *s, int group, double lr)
+{
+    return lr * factor_of(s, group, "adz_multiplicative_lr_new");
+}
+
+static double multiplicative_rate(const adz_scheduler *s, int group, double lr)
+{
+    return s->last_epoch == 0 ? lr : multiplied(s, group, lr);
+}
+
+static const adzi_schedule_type multiplicative_type = {
+    .name = "MultiplicativeLR", .rate = multiplicative_rate, .restart = multiplied
+};
+
+adz_scheduler *adz_multiplicative_lr_new(adz_optimizer *optimizer, adz_lr_lambda lambda, void *user)
+{
+    static const char op[] = "adz_multiplicative_lr_new";
+    if (lambda == NULL) {
+        return adzi_fail_null(op, "lambda");
+    }
+    adz_scheduler plan = { .type = &multiplicative_type, .lambda = lambda, .user = user };
     return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
 }
 

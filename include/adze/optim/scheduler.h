@@ -174,6 +174,39 @@ ADZ_API adz_scheduler *adz_linear_lr_new(
     adz_optimizer *optimizer, double start_factor, double end_factor, int64_t total_iters);
 
 /**
+ * Multiplies the rates by a factor, and takes it back after total_iters epochs.
+ *
+ *     lr = initial_lr (epoch < total_iters ? factor : 1)
+ *
+ * PyTorch also takes a factor of 0, which divides by 0 at the end, and total_iters of 0, with which
+ * the factor stays.
+ *
+ * @param optimizer    kept
+ * @param factor       above 0, at most 1 (PyTorch's default: 1/3)
+ * @param total_iters  epochs with the factor, 1 or more (PyTorch's default: 5)
+ * @return             yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ *                     ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @see                torch.optim.lr_scheduler.ConstantLR
+ */
+ADZ_API adz_scheduler *adz_constant_lr_new(
+    adz_optimizer *optimizer, double factor, int64_t total_iters);
+
+/**
+ * Lets the rates fall to 0 along a power of a straight line.
+ *
+ *     lr = initial_lr (1 - min(1, epoch / total_iters))^power
+ *
+ * @param optimizer    kept
+ * @param total_iters  epochs of the fall, 1 or more (PyTorch's default: 5)
+ * @param power        0 or more (PyTorch's default: 1)
+ * @return             yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ *                     ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @see                torch.optim.lr_scheduler.PolynomialLR
+ */
+ADZ_API adz_scheduler *adz_polynomial_lr_new(
+    adz_optimizer *optimizer, int64_t total_iters, double power);
+
+/**
  * Multiplies the rates by gamma every epoch.
  *
  * @param optimizer  kept
@@ -240,7 +273,20 @@ typedef double (*adz_lr_lambda)(int64_t epoch, int group, void *user);
 ADZ_API adz_scheduler *adz_lambda_lr_new(
     adz_optimizer *optimizer, adz_lr_lambda lambda, void *user);
 
-/** What the functions below take as `user`. */
+/**
+ * Multiplies each group's rate by a function of the epoch, every epoch.
+ *
+ * @param optimizer  kept
+ * @param lambda     called for each group in every step, from epoch 1 on
+ * @param user       handed to lambda
+ * @return           yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ *                   ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @see              torch.optim.lr_scheduler.MultiplicativeLR
+ */
+ADZ_API adz_scheduler *adz_multiplicative_lr_new(
+    adz_optimizer *optimizer, adz_lr_lambda lambda, void *user);
+
+/** What adz_lr_warmup_constant and its relatives take as `user`. */
 typedef struct adz_lr_warmup {
     int64_t warmup; /**< epochs (or steps) of rising, 1 or more */
     int64_t total;  /**< epochs until the rate is 0; adz_lr_warmup_linear alone looks at it */
@@ -281,6 +327,41 @@ ADZ_API double adz_lr_warmup_inverse_sqrt(int64_t epoch, int group, void *user);
  * @return       the factor; NaN with ADZ_ERR_NULL recorded when user is NULL
  */
 ADZ_API double adz_lr_warmup_linear(int64_t epoch, int group, void *user);
+
+/**
+ * Steps several schedules at once, one after the other: their factors multiply. A step that one of
+ * them refuses changes none of them. The state contains theirs.
+ *
+ * @param schedulers    one or more over the same groups of one optimizer, kept; no
+ * ReduceLROnPlateau
+ * @param n_schedulers  their number
+ * @return              yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ *                      ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @see                 torch.optim.lr_scheduler.ChainedScheduler
+ */
+ADZ_API adz_scheduler *adz_chained_scheduler_new(
+    adz_scheduler *const *schedulers, size_t n_schedulers);
+
+/**
+ * Follows several schedules one after the other. At milestone i schedule i + 1 begins at its epoch
+ * 0, from the initial rates; a MultiplicativeLR alone begins from the rates that are set. The
+ * constructor begins schedule 0. Do not step the schedules themselves. The state contains theirs.
+ *
+ * PyTorch fails at a milestone where a schedule of schedules begins; adze refuses one in the list.
+ *
+ * @param optimizer     kept
+ * @param schedulers    one or more over the same groups of this optimizer, kept; neither a
+ *                      ReduceLROnPlateau nor a schedule of schedules
+ * @param n_schedulers  their number
+ * @param milestones    epochs from 1 on in ascending order, copied; NULL if n_milestones is 0
+ * @param n_milestones  one fewer than schedulers
+ * @return              yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ *                      ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @see                 torch.optim.lr_scheduler.SequentialLR
+ */
+ADZ_API adz_scheduler *adz_sequential_lr_new(adz_optimizer *optimizer,
+    adz_scheduler *const *schedulers, size_t n_schedulers, const int64_t *milestones,
+    size_t n_milestones);
 
 #ifdef __cplusplus
 }

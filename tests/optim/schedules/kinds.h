@@ -5,9 +5,41 @@
 #include "optim/optimizer.h"
 #include "../../nn.h"
 
-enum { KINDS = 9 };
+enum { KINDS = 16 };
 
 static adz_lr_warmup warmup = { 4, 10 };
+
+static inline double falling(int64_t epoch, int group, void *user)
+{
+    (void)user;
+    return 1 - 0.05 * (double)(epoch % 5) - 0.1 * group;
+}
+
+static inline adz_scheduler *cyclic(adz_optimizer *o)
+{
+    adz_cyclic_lr_options options = ADZ_CYCLIC_LR_OPTIONS;
+    options.mode = ADZ_CYCLIC_MODE_TRIANGULAR2;
+    options.step_size_up = 2;
+    options.step_size_down = 3;
+    return adz_cyclic_lr_new(o, 0.1, 1, &options);
+}
+
+/* One schedule of three. Their references are given away. */
+static inline adz_scheduler *composed(adz_optimizer *o, bool sequential)
+{
+    static const int64_t at[] = { 4, 7 };
+    adz_scheduler *parts[] = { adz_linear_lr_new(o, 0.2, 1, 3), cyclic(o),
+        adz_multiplicative_lr_new(o, falling, NULL) };
+    adz_scheduler *s = NULL;
+    if (parts[0] != NULL && parts[1] != NULL && parts[2] != NULL) {
+        s = sequential ? adz_sequential_lr_new(o, parts, 3, at, 2)
+                       : adz_chained_scheduler_new(parts, 3);
+    }
+    for (int i = 0; i < 3; ++i) {
+        adz_scheduler_release(&parts[i]);
+    }
+    return s;
+}
 
 static inline adz_scheduler *make(int kind, adz_optimizer *o)
 {
@@ -33,6 +65,20 @@ static inline adz_scheduler *make(int kind, adz_optimizer *o)
         return adz_lambda_lr_new(o, adz_lr_warmup_linear, &warmup);
     case 7:
         return adz_one_cycle_lr_new(o, 1, 20, NULL);
+    case 8:
+        return adz_constant_lr_new(o, 0.25, 4);
+    case 9:
+        return adz_polynomial_lr_new(o, 7, 1.5);
+    case 10:
+        return adz_multiplicative_lr_new(o, falling, NULL);
+    case 11:
+        return cyclic(o);
+    case 12:
+        return adz_swa_lr_new(o, 0.05, NULL);
+    case 13:
+        return composed(o, false);
+    case 14:
+        return composed(o, true);
     default:
         return adz_reduce_lr_on_plateau_new(o, &options);
     }

@@ -3,5 +3,6 @@
 
 int main(void)
 {
-    return lines_tests() + one_cycle_tests() + plateau_tests() + state_tests() + refused_tests();
+    return lines_tests() + one_cycle_tests() + plateau_tests() + state_tests() + refused_tests() +
+           composed_tests();
 }

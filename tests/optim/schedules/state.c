@@ -165,9 +165,9 @@ static void bad_states_are_refused(void **state)
     for (int kind = 0; kind < KINDS; ++kind) {
         adz_optimizer *o = two_groups(0.3, 0.7);
         adz_scheduler *s = make(kind, o);
-        double good[12], bad[12];
-        size_t n = adz_scheduler_get_state(s, good, 12);
-        assert_true(n >= 5 && n <= 8);
+        double good[32], bad[32];
+        size_t n = adz_scheduler_get_state(s, good, 32);
+        assert_true(n >= 5 && n <= (kind == 13 || kind == 14 ? 20 : 8));
         for (size_t i = 0; i < n; ++i) {
             const double wrong[] = { NAN, -1, INFINITY };
             for (int k = 0; k < 3; ++k) {
@@ -203,7 +203,8 @@ static bool exercise(void)
     adz_optimizer *o = w != NULL ? adz_sgd_new(adz_tensor_list_of(&w, 1), 0.3, &options) : NULL;
     adz_scheduler *s = o != NULL ? make(current_kind, o) : NULL;
     bool good = s != NULL && go_on(s, current_kind, 0) == ADZ_OK;
-    if (o != NULL && s == NULL) {
+    const bool composed = current_kind == 13 || current_kind == 14; /* its parts may be made */
+    if (o != NULL && s == NULL && !composed) {
         assert_true(o->groups[0]->settings[0] == 0.3 && isnan(o->groups[0]->initial_lr));
         assert_true(o->groups[0]->settings[1] == 0.5);
     }

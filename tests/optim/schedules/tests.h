@@ -2,6 +2,7 @@
 #ifndef ADZE_TESTS_OPTIM_SCHEDULES_TESTS_H
 #define ADZE_TESTS_OPTIM_SCHEDULES_TESTS_H
 
+int composed_tests(void);
 int lines_tests(void);
 int one_cycle_tests(void);
 int plateau_tests(void);
