@@ -19,7 +19,7 @@
 #include "io/safetensors.h"
 #include "nn/load.h"
 #include "optim/optimizer.h"
-#include "optim/scheduler.h"
+#include "optim/schedules/scheduler.h"
 #include "tensor/copy.h"
 #include "adze/options.h"
 

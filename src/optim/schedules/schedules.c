@@ -1,6 +1,6 @@
 /* The schedules of torch.optim.lr_scheduler that depend on the epoch only. Each function `rate`
  * returns the rate of s->last_epoch, given the rate `lr` of the epoch before. */
-#include "optim/scheduler.h"
+#include "optim/schedules/scheduler.h"
 
 #include <math.h>
 

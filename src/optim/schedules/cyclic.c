@@ -4,7 +4,7 @@
 #include "adze/optim/one_cycle.h"
 #include "base/door.h"
 #include "base/error.h"
-#include "optim/momenta.h"
+#include "optim/schedules/momenta.h"
 #include "tensor/kernel/real.h"
 
 enum { TOTAL_SIZE, STEP_RATIO, MODE, GAMMA, BY_ITERATIONS };

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "optim/scheduler.h"
+#include "optim/schedules/scheduler.h"
 #include "base/error.h"
 #include "adze/options.h"
 

@@ -1,7 +1,7 @@
 /* The part that all schedules share: ownership, the step, and the state for checkpoints. As in
  * PyTorch, a schedule computes the next rate from the current one. Schedules can therefore be
  * combined, and a rate that the user has set is the next one to be scaled. */
-#include "optim/scheduler.h"
+#include "optim/schedules/scheduler.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "adze/optim/one_cycle.h"
 #include "base/error.h"
-#include "optim/momenta.h"
+#include "optim/schedules/momenta.h"
 #include "tensor/kernel/real.h"
 
 enum { ANNEAL_EPOCHS, LINEAR }; /* numbers; the list has the last rate of each group */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "optim/momenta.h"
+#include "optim/schedules/momenta.h"
 #include "base/error.h"
 #include "adze/options.h"
 #include "tensor/kernel/real.h"

@@ -3,7 +3,7 @@
 #ifndef ADZI_OPTIM_MOMENTA_H
 #define ADZI_OPTIM_MOMENTA_H
 
-#include "optim/scheduler.h"
+#include "optim/schedules/scheduler.h"
 
 /** Numbers of the options, one for each group of parameters. */
 typedef struct adzi_group_numbers {

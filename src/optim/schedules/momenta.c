@@ -1,5 +1,5 @@
 /* The momenta that schedules move, and numbers for each group of parameters. */
-#include "optim/momenta.h"
+#include "optim/schedules/momenta.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "adze/optim/scheduler.h"
 #include "base/error.h"
-#include "optim/scheduler.h"
+#include "optim/schedules/scheduler.h"
 
 enum { LR = 0 }; /* the first setting of every optimizer */
 
