@@ -122,6 +122,14 @@ void module_rows(void)
 
 /* ---- optimizers ------------------------------------------------------------------------------ */
 
+static adz_optimizer *muon_make(adz_tensor_list list)
+{
+    return adz_muon_new(list, 0.02, NULL);
+}
+
+/* The optimizer that takes matrices only. */
+static const optimizer_case muon = { .name = "muon", .make = muon_make };
+
 /* Steps down (w^4 + w sin of a fixed angle), summed over many elements. */
 static void optimize(hash *h, adz_dtype dtype, const void *user)
 {
@@ -129,7 +137,7 @@ static void optimize(hash *h, adz_dtype dtype, const void *user)
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(9);
     adz_tensor *ws[] = { adz_requires_grad_(adz_randn(ADZ_SHAPE(37, 31), dtype), true),
-        adz_requires_grad_(adz_randn(ADZ_SHAPE(5), dtype), true) };
+        adz_requires_grad_(adz_randn(c == &muon ? ADZ_SHAPE(5, 9) : ADZ_SHAPE(5), dtype), true) };
     adz_optimizer *optimizer = c->make(adz_tensor_list_of(ws, 2));
     must(optimizer != NULL, c->name);
     covered("optimizer", adz_optimizer_name(optimizer));
@@ -154,4 +162,5 @@ void optimizer_rows(void)
     for (int i = 0; i < n_cases; ++i) {
         row("optimizers", cases[i].name, optimize, &cases[i]);
     }
+    row("optimizers", muon.name, optimize, &muon);
 }

@@ -146,11 +146,24 @@ def save_weights(state, path):
 # ---- optimizers ------------------------------------------------------------------------------------
 
 
+# PyTorch's settings of several numbers, and adze's names of each.
+TUPLES = {
+    "betas": ("beta1", "beta2"), "etas": ("etaminus", "etaplus"), "step_sizes": ("step_size_min", "step_size_max"),
+    "eps": ("eps1", "eps2"), "ns_coefficients": ("ns_a", "ns_b", "ns_c"),
+}
+ADJUST_LR = ("original", "match_rms_adamw", "spectral_unclamped")
+
+
 def _group_from_adze(group, like):
     """adze's settings of a group as PyTorch's; what adze does not know stays as `like` has it."""
     result = {**like, **{key: value for key, value in group.items() if key in like}}
-    if "betas" in like:
-        result["betas"] = (group["beta1"], group["beta2"])
+    for key, names in TUPLES.items():
+        if isinstance(like.get(key), tuple):
+            result[key] = tuple(None if name == "eps1" and group[name] < 0 else group[name] for name in names)
+    if "adjust_lr_fn" in like:
+        result["adjust_lr_fn"] = ADJUST_LR[int(group["adjust_lr_fn"])]
+    if "ns_steps" in like:
+        result["ns_steps"] = int(group["ns_steps"])
     if "initial_lr" in group:
         result["initial_lr"] = group["initial_lr"]
     return result
@@ -160,8 +173,10 @@ def _group_to_adze(group):
     # What PyTorch 1.13 does not have yet is off there.
     result = {"maximize": False, "decoupled_weight_decay": False}
     for key, value in group.items():
-        if key == "betas":
-            result["beta1"], result["beta2"] = (float(beta) for beta in value)
+        if key in TUPLES and isinstance(value, (tuple, list)):
+            result.update((name, -1.0 if part is None else float(part)) for name, part in zip(TUPLES[key], value))
+        elif key == "adjust_lr_fn":
+            result[key] = float(ADJUST_LR.index(value or "original"))
         elif key == "params" or isinstance(value, bool):
             result[key] = value
         elif isinstance(value, (int, float)):
