@@ -217,6 +217,8 @@ class Interface:
         made = []
         for type_, parameter in parameters:
             text = found.get('param ' + parameter, '')
+            if 'reference is taken over' in text and parameter not in TAKEN.get(name, []):
+                raise Unknown(f'{name}: the comment says that {parameter} is taken over, and TAKEN in tools/headers.py does not')
             made.append({'name': parameter, 'type': type_, 'comment': text,
                          'nullable': type_.endswith('*') and may_be_null(text) or '(*' in type_ and
                          may_be_null(text) or type_ in self.headers.callbacks and may_be_null(text),
