@@ -23,6 +23,7 @@
 #include "adze/nn/load.h"
 #include "adze/nn/lstm.h"
 #include "adze/nn/module.h"
+#include "adze/nn/parametrize.h"
 #include "adze/nn/pool.h"
 #include "adze/nn/recurrent.h"
 #include "adze/nn/shape.h"

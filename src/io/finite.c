@@ -31,7 +31,9 @@ static adz_status check_module(adz_module *module, const char *prefix, void *use
             buffer ? &module->buffers[i - module->n_parameters] : &module->parameters[i];
         char name[256];
         snprintf(name, sizeof name, "%s%s", prefix, slot->name);
-        status = slot->persistent ? adzi_check_finite(op, name, slot->tensor, buffer) : ADZ_OK;
+        status = slot->persistent && slot->tensor != NULL
+                     ? adzi_check_finite(op, name, slot->tensor, buffer)
+                     : ADZ_OK;
     }
     return status;
 }

@@ -1,6 +1,7 @@
 /* Calls that apply to every module or parameter of a tree: gradients, modes, initial values, hidden
  * states, dtypes. */
 #include "nn/micro_state.h"
+#include "nn/parametrize.h"
 #include "base/capture.h"
 
 #include <string.h>
@@ -153,7 +154,11 @@ adz_status adz_module_apply(adz_module *module, adz_module_visitor visit, void *
 static adz_status draw_anew(adz_module *module, void *user)
 {
     (void)user;
-    return module->type.reset_parameters != NULL ? module->type.reset_parameters(module) : ADZ_OK;
+    if (module->type.reset_parameters == NULL) {
+        return ADZ_OK;
+    }
+    return module->n_parametrized > 0 ? adzi_parametrized_reset(module)
+                                      : module->type.reset_parameters(module);
 }
 
 adz_status adz_module_reset_parameters(adz_module *module)
@@ -442,7 +447,12 @@ static bool add_weights(conversions *all, const adz_module *module)
 {
     bool good = true;
     for (size_t i = 0; i < module->n_parameters && good; ++i) {
-        if (adzi_module_may_store(module, i)) {
+        if (adzi_module_may_store(module, i) && module->parameters[i].tensor == NULL) {
+            adzi_error(all->op, ADZ_ERR_STATE,
+                "%s of a %s is parametrised, and its value is computed; call adz_module_remove_parametrizations first",
+                module->parameters[i].name, module->type.name);
+            good = false;
+        } else if (adzi_module_may_store(module, i)) {
             good = add_weight(all, module->parameters[i].tensor);
         }
     }

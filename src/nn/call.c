@@ -1,6 +1,6 @@
 /* Calls of modules. Around each forward there is a scope, which releases the temporaries, and a
  * frame of the thread, from which messages take the path of the module. */
-#include "nn/module.h"
+#include "nn/parametrize.h"
 
 #include <string.h>
 
@@ -111,6 +111,19 @@ static void leave(call *f, size_t handed)
     adzi_scope_unwind(f->thread, f->mark + handed);
 }
 
+/* Computes the parametrised parameters of a call that has begun. */
+static inline bool begin_parameters(adz_module *module)
+{
+    return module->n_parametrized == 0 || adzi_parametrized_begin(module);
+}
+
+static inline void end_parameters(const call *f, const adz_module *module)
+{
+    if (module->n_parametrized > 0) {
+        adzi_parametrized_end(f->frame);
+    }
+}
+
 /* adz_module_forward for a type that has `call` only: the first of the results. */
 static adz_tensor *forward_by_call(adz_module *module, adz_tensor *x)
 {
@@ -135,11 +148,15 @@ static __attribute__((noinline)) adz_tensor *run_forward(adz_module *module, adz
     if (!enter(&f, module, ADZI_FLOOR())) {
         return NULL;
     }
-    adz_tensor *y =
-        module->type.forward != NULL ? module->type.forward(module, x) : forward_by_call(module, x);
+    adz_tensor *y = NULL;
+    if (begin_parameters(module)) {
+        y = module->type.forward != NULL ? module->type.forward(module, x)
+                                         : forward_by_call(module, x);
+    }
     if (y == NULL) {
         adzi_pass_null(module->type.name, "the result");
     }
+    end_parameters(&f, module);
     leave(&f, y != NULL && hand_out(&f, 0, y));
     return y;
 }
@@ -201,8 +218,11 @@ static __attribute__((noinline)) adz_status run_call(
     adzi_reading reading;
     size_t before = out->count, handed = 0;
     adzi_reading_begin(f.thread, &reading, in);
-    adz_status status = module->type.call != NULL ? module->type.call(module, in, out)
-                                                  : call_by_forward(module, in, out);
+    adz_status status = begin_parameters(module) ? ADZ_OK : adz_error_code();
+    if (status == ADZ_OK) {
+        status = module->type.call != NULL ? module->type.call(module, in, out)
+                                           : call_by_forward(module, in, out);
+    }
     if (status != ADZ_OK) {
         adzi_callback_failed(module->type.name, status, "the call failed without saying why");
     }
@@ -213,6 +233,7 @@ static __attribute__((noinline)) adz_status run_call(
     if (status != ADZ_OK) {
         out->count = before;
     }
+    end_parameters(&f, module);
     for (size_t i = before; i < out->count; ++i) {
         handed += hand_out(&f, handed, out->items[i].tensor);
     }

@@ -1,6 +1,6 @@
 /* Deep copies of modules. Each module and each tensor of the tree is copied once, so that what is
  * shared in the original is shared in the copy: tied weights stay tied. */
-#include "nn/module.h"
+#include "nn/parametrize.h"
 
 #include <string.h>
 
@@ -86,6 +86,12 @@ static bool copy_slots(copies *all, adz_module *to, const adz_module *from)
 {
     for (size_t i = 0; i < from->n_parameters; ++i) {
         const adzi_slot *slot = &from->parameters[i];
+        if (slot->tensor == NULL) { /* its originals are in a child */
+            if (!adzi_parametrized_slot(op, to, slot->name)) {
+                return false;
+            }
+            continue;
+        }
         adz_tensor *t = copy_tensor(all, slot->tensor);
         if (adz_module_add_parameter(to, slot->name, t) == NULL) {
             return false;

@@ -57,7 +57,8 @@ typedef struct {
  * what is wrong. */
 static bool takes(adz_module *module, linear_parts *parts, const adz_tensor *x)
 {
-    if (adzi_self()->anomaly || x->alive != ADZI_ALIVE || x->rank < 1) {
+    if (adzi_self()->anomaly || module->n_parametrized > 0 || x->alive != ADZI_ALIVE ||
+        x->rank < 1) {
         return false;
     }
     module->type.linear_parts(module, &parts->weight, &parts->bias);

@@ -91,11 +91,12 @@ typedef struct listing_walk {
     growing parameters, buffers;
 } listing_walk;
 
-/* Appends the slot's tensor under its full name, unless the slot is empty or the tensor is listed
- * already: tied parameters are listed once. False if memory is refused. */
+/* Appends the slot's tensor under its full name, unless the slot is left out or parametrised, or
+ * the tensor is listed already: tied parameters are listed once. False if memory is refused. */
 static bool list(growing *to, const char *prefix, const adzi_slot *slot)
 {
-    if (adzi_is_none(slot->tensor) || adzi_index_has_address(&to->listed, slot->tensor)) {
+    if (slot->tensor == NULL || adzi_is_none(slot->tensor) ||
+        adzi_index_has_address(&to->listed, slot->tensor)) {
         return true;
     }
     if (!adzi_index_reserve(&to->listed, 1) ||

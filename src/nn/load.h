@@ -5,6 +5,11 @@
 #include "adze/nn/load.h"
 #include "base/text.h"
 
+/** Writes to `older` under which name torch.nn.utils.weight_norm or spectral_norm of PyTorch saves
+ * the tensor of this name: "0.weight_g" for "0.parametrizations.weight.original0". False if there
+ * is no such name, or no memory for it. */
+bool adzi_load_older_name(const char *name, adzi_text *older);
+
 /** What adzi_load_rename decided. */
 typedef enum adzi_renamed {
     ADZI_RENAME_FAILED, /* the error is recorded */

@@ -234,3 +234,28 @@ void adzi_load_hint(
             best, adz_state_dict_count(given), (int)head - 1, name);
     }
 }
+
+/* ---- older names ---------------------------------------------------------------------------- */
+
+bool adzi_load_older_name(const char *name, adzi_text *older)
+{
+    static const char dict[] = "parametrizations.";
+    static const char *const endings[][2] = { { ".original0", "_g" }, { ".original1", "_v" },
+        { ".original", "_orig" }, { ".0._u", "_u" }, { ".0._v", "_v" } };
+    const char *found = NULL;
+    for (const char *at = name; (at = strstr(at, dict)) != NULL; at += sizeof dict - 1) {
+        found = at == name || at[-1] == '.' ? at : found;
+    }
+    const char *parameter = found != NULL ? found + sizeof dict - 1 : NULL;
+    const char *end = parameter != NULL ? strchr(parameter, '.') : NULL;
+    for (size_t i = 0; end != NULL && i < sizeof endings / sizeof *endings; ++i) {
+        if (strcmp(end, endings[i][0]) == 0) {
+            adzi_text_cut(older, 0);
+            adzi_text_add_n(older, name, (size_t)(found - name));
+            adzi_text_add_n(older, parameter, (size_t)(end - parameter));
+            adzi_text_add(older, endings[i][1]);
+            return !older->failed;
+        }
+    }
+    return false;
+}

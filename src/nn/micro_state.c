@@ -7,6 +7,7 @@
 #include "ops/norm/batch_norm.h"
 #include "base/error.h"
 #include "nn/batch_norm.h"
+#include "nn/parametrize.h"
 #include "tensor/copy.h"
 
 /* A module that was collected: a batch norm with running statistics, or one that carries values. */
@@ -142,6 +143,12 @@ static bool add_carried(
 static bool add_module(const char *op, adzi_micro_state *state, adz_module *module, adzi_text *path)
 {
     micro_module m;
+    if (adzi_is_spectral_norm(module)) {
+        adzi_error(op, ADZ_ERR_UNSUPPORTED,
+            "%s \"%s\": the vectors of a spectral norm would differ between ranks; call adz_module_remove_parametrizations first",
+            module->type.name, adzi_text_get(path));
+        return false;
+    }
     if (is_collected(state, module) || !describe(module, &m)) {
         return true;
     }

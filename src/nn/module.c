@@ -41,6 +41,11 @@ static size_t position_of(const adz_module *module, int kind, const char *name, 
     return i;
 }
 
+size_t adzi_parameter_index(const adz_module *module, const char *name)
+{
+    return position_of(module, PARAMETER, name, strlen(name));
+}
+
 /* True if an entry of `kind` may get this name: it has no dot, and no other entry has the name.
  * With `replace`, an entry of this kind may have it. */
 static bool check_name(
@@ -169,6 +174,11 @@ static adz_tensor *put_slot(const entry *e)
     const size_t i = position_of(module, kind, name, strlen(name));
     if (i < *count) {
         old = (*slots)[i].tensor;
+        if (old == NULL) {
+            return adzi_fail(op, ADZ_ERR_STATE,
+                "%s is parametrised; adz_module_assign_parametrized sets its value, and adz_module_remove_parametrizations makes it a plain parameter",
+                name);
+        }
         if (old != t && old->gradient != NULL && old->gradient->place != NULL) {
             return adzi_fail(op, ADZ_ERR_STATE,
                 "%s%s lies in a flat buffer; use adz_copy_, or call adz_flat_parameters_free first",
@@ -379,37 +389,48 @@ static adz_module *follow(const char *op, adz_module *module, const char **path)
     return module;
 }
 
-/* The parameter or buffer at a path; NULL with the error recorded under `op`. */
-static adzi_slot *lookup(const char *op, adz_module *module, int kind, const char *path)
+/* The module whose parameter or buffer a path names, and the index there; NULL with the error
+ * recorded under `op`. */
+static adz_module *lookup(
+    const char *op, adz_module *module, int kind, const char *path, size_t *index)
 {
     const char *whole = path;
     module = follow(op, module, &path);
     if (module == NULL) {
         return NULL;
     }
-    size_t i = position_of(module, kind, path, strlen(path));
-    if (i == count_of(module, kind)) {
+    *index = position_of(module, kind, path, strlen(path));
+    if (*index == count_of(module, kind)) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no %s %s", whole, module->type.name,
             kinds[kind], path);
     }
-    return kind == PARAMETER ? &module->parameters[i] : &module->buffers[i];
+    return module;
 }
 
 adzi_slot *adzi_parameter_slot(const char *op, adz_module *module, const char *path)
 {
-    return lookup(op, module, PARAMETER, path);
+    size_t i;
+    const adz_module *owner = lookup(op, module, PARAMETER, path, &i);
+    if (owner != NULL && owner->parameters[i].tensor == NULL) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+            "%s is parametrised; name its originals below %s's child parametrizations.%s", path,
+            owner->type.name, owner->parameters[i].name);
+    }
+    return owner != NULL ? &owner->parameters[i] : NULL;
 }
 
 adz_tensor *adz_module_get_parameter(adz_module *module, const char *path)
 {
-    const adzi_slot *slot = lookup("adz_module_get_parameter", module, PARAMETER, path);
-    return slot != NULL ? slot->tensor : NULL;
+    size_t i;
+    const adz_module *owner = lookup("adz_module_get_parameter", module, PARAMETER, path, &i);
+    return owner != NULL ? adzi_parameter(owner, i) : NULL;
 }
 
 adz_tensor *adz_module_get_buffer(adz_module *module, const char *path)
 {
-    const adzi_slot *slot = lookup("adz_module_get_buffer", module, BUFFER, path);
-    return slot != NULL ? slot->tensor : NULL;
+    size_t i;
+    const adz_module *owner = lookup("adz_module_get_buffer", module, BUFFER, path, &i);
+    return owner != NULL ? owner->buffers[i].tensor : NULL;
 }
 
 adz_module *adz_module_get_child(adz_module *module, const char *path)
@@ -435,7 +456,7 @@ static adz_tensor *slot_at(const char *op, adz_module *module, int kind, size_t 
         return adzi_fail(op, ADZ_ERR_INDEX, "%s has no %s %zu, only %zu", module->type.name,
             kinds[kind], index, count_of(module, kind));
     }
-    return kind == PARAMETER ? module->parameters[index].tensor : module->buffers[index].tensor;
+    return kind == PARAMETER ? adzi_parameter(module, index) : module->buffers[index].tensor;
 }
 
 adz_tensor *adz_module_parameter_at(adz_module *module, size_t index)

@@ -14,7 +14,8 @@
 /** The position of one parameter or buffer in its module. */
 typedef struct adzi_slot {
     char *name;
-    adz_tensor *tensor; /* ADZ_NONE if the parameter or buffer was left out */
+    adz_tensor *tensor; /* ADZ_NONE if the parameter or buffer was left out; NULL if the parameter
+                           is parametrised */
     bool persistent;    /* part of the state; always true for a parameter */
 } adzi_slot;
 
@@ -64,6 +65,8 @@ struct adz_module {
     size_t n_parameters, parameters_capacity, n_buffers, buffers_capacity;
     adzi_child *children;
     size_t n_children, children_capacity;
+    size_t n_parametrized;    /* slots of parameters whose tensor is NULL */
+    char *parametrized_name;  /* the name in `type`, if there are such slots; owned */
     uint64_t changed;         /* rises with every change of its own structure */
     uint64_t buffers_changed; /* rises when a buffer's tensor is replaced by another */
     const adz_module *parent; /* the module that this one was added to last; used by messages */
@@ -127,11 +130,20 @@ typedef adz_status (*adzi_module_visit)(adz_module *module, const char *prefix, 
 adz_status adzi_module_walk(
     adz_module *module, adzi_text *prefix, adzi_module_visit visit, void *user);
 
-/** The module's own parameter i, without a check of i. */
+/** The value of the parametrised parameter i: that of the running call of the module, or one that
+ * is computed now, borrowed from the scope. NULL with the error recorded. */
+adz_tensor *adzi_parametrized(const adz_module *module, size_t i);
+
+/** The module's own parameter i, without a check of i. Never NULL in a call of the module itself.
+ */
 static inline adz_tensor *adzi_parameter(const adz_module *module, size_t i)
 {
-    return module->parameters[i].tensor;
+    adz_tensor *t = module->parameters[i].tensor;
+    return t != NULL ? t : adzi_parametrized(module, i);
 }
+
+/** The position of the module's own parameter of this name, or n_parameters if it has none. */
+size_t adzi_parameter_index(const adz_module *module, const char *name);
 
 /** The module's child i, without a check of i. */
 static inline adz_module *adzi_child_at(const adz_module *module, size_t i)
@@ -140,7 +152,7 @@ static inline adz_module *adzi_child_at(const adz_module *module, size_t i)
 }
 
 /** The position of a parameter in the tree, by a path such as "encoder.0.weight"; NULL with the
- * error recorded under `op`. */
+ * error recorded under `op`, also for a parametrised one. */
 adzi_slot *adzi_parameter_slot(const char *op, adz_module *module, const char *path);
 
 /* ---- argument lists ------------------------------------------------------------------------- */

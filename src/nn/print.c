@@ -1,5 +1,5 @@
 /* Prints a tree of modules in the format of PyTorch's repr. */
-#include "nn/module.h"
+#include "nn/parametrize.h"
 #include "base/capture.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static void print_lines(adzi_text *text, const char *lines, size_t indent)
     }
 }
 
-static void print_extra(adzi_text *text, adz_module *module)
+static void print_own(adzi_text *text, adz_module *module)
 {
     if (module->type.extra_repr == NULL) {
         adzi_fields_print(
@@ -45,6 +45,25 @@ static void print_extra(adzi_text *text, adz_module *module)
     module->type.extra_repr(module, extra, n + 1);
     adzi_text_add_n(text, extra, n);
     adzi_free(extra, n + 1);
+}
+
+/* What stands between the parentheses. A type may read shapes of parameters. */
+static void print_extra(adzi_text *text, adz_module *module)
+{
+    if (module->n_parametrized == 0) {
+        print_own(text, module);
+        return;
+    }
+    adz_scope *scope = adz_scope_open();
+    if (scope != NULL && adzi_parametrized_stand_in(module)) {
+        print_own(text, module);
+    } else {
+        text->failed = true;
+    }
+    adzi_parametrized_end(SIZE_MAX);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
 }
 
 /* Returns `end` such that the children k .. end-1 have equal texts. Child k is printed already,
@@ -68,7 +87,8 @@ static size_t end_of_likes(
 static size_t print_child(adzi_text *text, adz_module *module, size_t k, size_t indent)
 {
     size_t end = k + 1;
-    if (module->identity == &adzi_module_list_type) {
+    if (module->identity == &adzi_module_list_type ||
+        module->identity == &adzi_parametrization_list_type) {
         size_t start = text->length;
         print_tree(text, module->children[k].module, indent);
         end = end_of_likes(text, module, k, start, indent);

@@ -74,6 +74,7 @@ static void destroy(adz_module *module)
         adzi_module_drop_child(module, module->children[i].module);
     }
     adzi_free(module->children, module->children_capacity * sizeof *module->children);
+    adzi_string_free(module->parametrized_name);
     adzi_listing_free(module->listing);
     adzi_free(module->state, module->state_size);
     adzi_handle_free(module, sizeof *module);

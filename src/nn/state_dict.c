@@ -24,7 +24,7 @@ static adz_status visit_slots(
     slots_walk *walk, const char *prefix, const adzi_slot *slots, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {
-        if (adzi_is_none(slots[i].tensor) || !slots[i].persistent) {
+        if (slots[i].tensor == NULL || adzi_is_none(slots[i].tensor) || !slots[i].persistent) {
             continue;
         }
         adzi_text_cut(&walk->name, 0);
@@ -188,11 +188,24 @@ static bool check_given(load *l, const char *name, const adz_tensor *t, const ad
     return found != NO_MEMORY;
 }
 
+/* The position of a module's entry in the state, by its name or by the older one of a parametrised
+ * parameter; the number of entries if the state has neither. */
+static size_t find_entry(const load *l, const char *name)
+{
+    size_t i = adzi_state_find(l->state, name);
+    adzi_text older = { 0 };
+    if (i == adz_state_dict_count(l->state) && adzi_load_older_name(name, &older)) {
+        i = adzi_state_find(l->state, older.data);
+    }
+    adzi_text_free(&older);
+    return i;
+}
+
 /* Looks for one entry of the module in the state. False with the error recorded if memory was
  * refused. */
 static bool check_entry(load *l, const char *name, const adz_tensor *t)
 {
-    size_t i = adzi_state_find(l->state, name);
+    size_t i = find_entry(l, name);
     if (i == adz_state_dict_count(l->state)) {
         ++l->n_missing;
         append(&l->missing, name);
@@ -290,7 +303,7 @@ static adz_status check_fit(const load *l, const adz_state_dict *targets, bool s
 
 static void copy_entry(const load *l, const char *name, adz_tensor *t)
 {
-    size_t i = adzi_state_find(l->state, name);
+    size_t i = find_entry(l, name);
     if (i < adz_state_dict_count(l->state)) {
         adz_tensor *given = adz_state_dict_at(l->state, i);
         if (given != t) {

@@ -106,3 +106,20 @@ adz_tensor *shapes_of(adz_tensor *x)
     adz_tensor *sums = adz_sum(row[2], ADZ_DIMS(1), ADZ_DROPDIM); /* [B] */
     return adz_add(y, adz_unsqueeze(adz_unsqueeze(sums, -1), -1));
 }
+
+adz_tensor *roll_of(adz_tensor *x)
+{
+    return adz_roll(x, 2, -1);
+}
+
+adz_module *parametrized_network(void)
+{
+    adz_module *conv = adz_conv2d_new(4, 6, ADZ_SHAPE(3), NULL);
+    adz_module *linear = adz_linear_new(6 * 4 * 6, 5, NULL);
+    adz_spectral_norm(conv, "weight", NULL);
+    adz_weight_norm(linear, "weight", 0);
+    return ADZ_SEQUENTIAL(conv, adz_channel_shuffle_new(3),
+        adz_local_response_norm_new(3, 0.5, 0.75, 1), adz_cross_map_lrn2d_new(4, 0.5, 0.5, 2),
+        adz_dropout2d_new(0.5, NULL), adz_alpha_dropout_new(0.5, NULL), adz_flatten_new(1, -1),
+        linear);
+}

@@ -244,11 +244,6 @@ static adz_module *upsample(adz_interpolate_mode mode, bool corners, double fact
     return adz_upsample_new(size > 0 ? ADZ_SHAPE(size) : ADZ_SHAPE_SCALAR, &o);
 }
 
-static adz_tensor *rolled(adz_tensor *x)
-{
-    return adz_roll(x, 2, -1);
-}
-
 /* The first rows of a batch, as if it were one image without a batch. */
 static adz_tensor *pooled_without_batch(adz_tensor *x)
 {
@@ -278,7 +273,7 @@ LAYER(upsample_bilinear, upsample(ADZ_INTERPOLATE_BILINEAR, false, 1.5, 0))
 LAYER(upsample_corners, upsample(ADZ_INTERPOLATE_BILINEAR, true, 0, 11))
 LAYER(pixel_shuffle, adz_pixel_shuffle_new(2))
 LAYER(pixel_unshuffle, adz_pixel_unshuffle_new(2))
-LAYER(roll, adz_function_new(rolled))
+LAYER(roll, adz_function_new(roll_of))
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
@@ -436,6 +431,7 @@ const network networks[] = {
     { "pixel_shuffle", pixel_shuffle, images, false },
     { "pixel_unshuffle", pixel_unshuffle, images, false },
     { "roll", roll, rows, false },
+    { "parametrized", parametrized_network, images, false },
     { "checkpointed", checkpointed, rows, false },
     { "reductions", reductions, sequences, false },
     { "shapes", shapes, sequences, false },

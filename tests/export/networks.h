@@ -26,6 +26,10 @@ adz_tensor *rnn_of_lengths(adz_tensor *x);
 /** Operators that no layer has, of sequences [B, 5, 6]. */
 adz_tensor *reductions_of(adz_tensor *x);
 adz_tensor *shapes_of(adz_tensor *x);
+adz_tensor *roll_of(adz_tensor *x);
+
+/** Spectral norm, weight norm, and modules of channels, for images [B, 4, 6, 8]. */
+adz_module *parametrized_network(void);
 
 /** A network with parameters and buffers that no initial value has, in evaluation. */
 adz_module *network_new(const network *n, adz_dtype dtype);

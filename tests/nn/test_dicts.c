@@ -202,13 +202,13 @@ static void bad_parameters_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_in_the_order_of_adding),
-        cmocka_unit_test(modules_are_replaced_and_removed),
-        cmocka_unit_test(removed_modules_belong_to_who_keeps_them),
-        cmocka_unit_test(bad_dicts_are_refused),
-        cmocka_unit_test(parameters_stand_in_a_list),
-        cmocka_unit_test(parameters_stand_in_a_dict),
-        cmocka_unit_test(bad_parameters_are_refused),
+        TEST(keys_are_in_the_order_of_adding),
+        TEST(modules_are_replaced_and_removed),
+        TEST(removed_modules_belong_to_who_keeps_them),
+        TEST(bad_dicts_are_refused),
+        TEST(parameters_stand_in_a_list),
+        TEST(parameters_stand_in_a_dict),
+        TEST(bad_parameters_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,6 +186,63 @@ static adz_module *softmax(void)
     return adz_softmax_new(-1);
 }
 
+static adz_module *batch_norm3d(void)
+{
+    return adz_batch_norm3d_new(4, NULL);
+}
+
+static adz_module *instance_norm3d(void)
+{
+    adz_instance_norm_options o = ADZ_INSTANCE_NORM_OPTIONS;
+    o.affine = o.track_running_stats = true;
+    return adz_instance_norm3d_new(4, &o);
+}
+
+static adz_module *local_response_norm(void)
+{
+    return adz_local_response_norm_new(2, 0.5, 0.75, 1);
+}
+
+static adz_module *cross_map_lrn2d(void)
+{
+    return adz_cross_map_lrn2d_new(3, 0.5, 0.6, 2);
+}
+
+static adz_module *channel_shuffle(void)
+{
+    return adz_channel_shuffle_new(2);
+}
+
+static adz_module *weight_norm(void)
+{
+    adz_module *m = adz_linear_new(9, 5, NULL);
+    adz_weight_norm(m, "weight", 0);
+    return m;
+}
+
+static adz_module *weight_norm_all(void)
+{
+    adz_module *m = adz_conv1d_new(4, 6, 3, NULL);
+    adz_weight_norm(m, "weight", -1);
+    adz_weight_norm(m, "bias", 0);
+    return m;
+}
+
+static adz_module *spectral_norm(void)
+{
+    adz_module *m = adz_conv2d_new(4, 3, ADZ_SHAPE(2), NULL);
+    adz_spectral_norm(m, "weight", NULL);
+    adz_spectral_norm(m, "bias", NULL);
+    return m;
+}
+
+static adz_module *spectral_transposed(void)
+{
+    adz_module *m = adz_conv_transpose1d_new(4, 5, 3, NULL);
+    adz_spectral_norm(m, "weight", NULL);
+    return m;
+}
+
 /* A feed-forward network. */
 static adz_module *network(void)
 {
@@ -193,7 +250,7 @@ static adz_module *network(void)
         adz_silu_new(), adz_linear_new(16, 3, NULL));
 }
 
-enum kind { SIGNAL, IMAGE, ROWS };
+enum kind { SIGNAL, IMAGE, VOLUME, ROWS };
 
 typedef struct {
     const char *name;
@@ -216,6 +273,9 @@ static const layer others[] = {
     { "hardswish", adz_hardswish_new, SIGNAL },
     { "leaky_relu", leaky_relu, SIGNAL },
     { "softmax", softmax, SIGNAL },
+    { "local_response_norm", local_response_norm, IMAGE },
+    { "cross_map_lrn2d", cross_map_lrn2d, IMAGE },
+    { "channel_shuffle", channel_shuffle, IMAGE },
     { "network", network, SIGNAL },
 };
 
@@ -227,10 +287,16 @@ static const layer layers[] = {
     { "conv_transpose1d", conv_transpose1d, SIGNAL },
     { "conv_transpose2d", conv_transpose2d, IMAGE },
     { "batch_norm2d", batch_norm2d, IMAGE },
+    { "batch_norm3d", batch_norm3d, VOLUME },
     { "group_norm", group_norm, IMAGE },
     { "instance_norm1d", instance_norm1d, SIGNAL },
     { "instance_norm2d", instance_norm2d, IMAGE },
+    { "instance_norm3d", instance_norm3d, VOLUME },
     { "rms_norm", rms_norm, SIGNAL },
+    { "weight_norm", weight_norm, SIGNAL },
+    { "weight_norm_all", weight_norm_all, SIGNAL },
+    { "spectral_norm", spectral_norm, IMAGE },
+    { "spectral_transposed", spectral_transposed, SIGNAL },
     { "lstm", lstm, SIGNAL },
     { "gru", gru, SIGNAL },
     { "rnn", rnn, SIGNAL },
@@ -241,9 +307,10 @@ static const layer layers[] = {
 
 static adz_tensor *input(enum kind kind)
 {
-    return adz_randn(kind == SIGNAL  ? ADZ_SHAPE(2, 4, 9)
-                     : kind == IMAGE ? ADZ_SHAPE(2, 4, 6, 7)
-                                     : ADZ_SHAPE(3, 9),
+    return adz_randn(kind == SIGNAL   ? ADZ_SHAPE(2, 4, 9)
+                     : kind == IMAGE  ? ADZ_SHAPE(2, 4, 6, 7)
+                     : kind == VOLUME ? ADZ_SHAPE(2, 4, 2, 3, 2)
+                                      : ADZ_SHAPE(3, 9),
         ADZ_F32);
 }
 
@@ -322,7 +389,9 @@ static void derive(const char *folder, const layer *l, adz_safetensors *file)
 static void derive_all(const char *folder, adz_safetensors *file)
 {
     for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i) {
-        derive(folder, layers + i, file);
+        if (layers[i].x != VOLUME) { /* a Jacobian would have ten dimensions */
+            derive(folder, layers + i, file);
+        }
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
         derive(folder, others + i, file);

@@ -29,6 +29,9 @@ OTHERS = {
     "gelu": nn.GELU, "silu": nn.SiLU, "sigmoid": nn.Sigmoid, "tanh": nn.Tanh, "mish": nn.Mish,
     "hardswish": nn.Hardswish, "leaky_relu": lambda: nn.LeakyReLU(0.1), "softmax": lambda: nn.Softmax(-1),
     "network": lambda: nn.Sequential(nn.Linear(9, 16), nn.Tanh(), nn.Linear(16, 16), nn.SiLU(), nn.Linear(16, 3)),
+    # CrossMapLRN2d of PyTorch has no second derivative; with an odd size it is LocalResponseNorm.
+    "local_response_norm": lambda: nn.LocalResponseNorm(2, 0.5, 0.75, 1),
+    "cross_map_lrn2d": lambda: nn.LocalResponseNorm(3, 0.5, 0.6, 2), "channel_shuffle": lambda: nn.ChannelShuffle(2),
 }
 
 
@@ -64,6 +67,9 @@ def main():
         data = adze_state.read(os.path.join(folder, "derivatives.safetensors"))[0]
         for name, make in {**LAYERS, **OTHERS}.items():
             path = os.path.join(folder, name + ".safetensors")
+            if f"{name}.x" not in data:
+                print(f"{name:20} not derived")
+                continue
             model = make().double().eval()
             if os.path.exists(path):
                 model.load_state_dict(adze_state.load_weights(path), strict=True)

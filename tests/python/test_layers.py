@@ -13,6 +13,7 @@ import tempfile
 try:
     import torch
     from torch import nn
+    from torch.nn.utils import parametrizations
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -30,10 +31,18 @@ LAYERS = {
     "conv_transpose1d": lambda: nn.ConvTranspose1d(4, 5, 4, stride=3, padding=1, output_padding=1),
     "conv_transpose2d": lambda: nn.ConvTranspose2d(4, 6, (2, 3), stride=2, dilation=(1, 2), groups=2),
     "batch_norm2d": lambda: nn.BatchNorm2d(4),
+    "batch_norm3d": lambda: nn.BatchNorm3d(4),
     "group_norm": lambda: nn.GroupNorm(2, 4),
     "instance_norm1d": lambda: nn.InstanceNorm1d(4, affine=True),
     "instance_norm2d": lambda: nn.InstanceNorm2d(4, affine=True, track_running_stats=True),
+    "instance_norm3d": lambda: nn.InstanceNorm3d(4, affine=True, track_running_stats=True),
     "rms_norm": lambda: nn.RMSNorm(9),
+    "weight_norm": lambda: parametrizations.weight_norm(nn.Linear(9, 5)),
+    "weight_norm_all": lambda: parametrizations.weight_norm(
+        parametrizations.weight_norm(nn.Conv1d(4, 6, 3), dim=None), "bias"),
+    "spectral_norm": lambda: parametrizations.spectral_norm(
+        parametrizations.spectral_norm(nn.Conv2d(4, 3, 2)), "bias"),
+    "spectral_transposed": lambda: parametrizations.spectral_norm(nn.ConvTranspose1d(4, 5, 3)),
     "lstm": lambda: nn.LSTM(9, 5, num_layers=2, bidirectional=True),
     "gru": lambda: nn.GRU(9, 5, num_layers=2, bidirectional=True, batch_first=True),
     "rnn": lambda: nn.RNN(9, 5, num_layers=2, nonlinearity="relu", bias=False),

@@ -197,7 +197,7 @@ CALLBACKS = {
     'allocate': 'allocate', 'deallocate': 'deallocate', 'init': 'init_module',
     'forward': 'forward', 'reset_parameters': 'init_module', 'extra_repr': 'extra_repr',
     'destroy': 'destroy', 'copy_data': 'copy_data', 'reset': 'init_module',
-    'select_hidden': 'select_hidden', 'linear_parts': 'linear_parts',
+    'select_hidden': 'select_hidden', 'right_inverse': 'right_inverse', 'linear_parts': 'linear_parts',
     'elementwise_step': 'elementwise_step', 'attributes_free': 'attributes_free',
     'start_send': 'start_send', 'start_receive': 'start_receive', 'test': 'test_request',
     'wait': 'wait_request', 'start_all_reduce': 'start_all_reduce', 'ready': 'ready_transport',

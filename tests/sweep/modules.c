@@ -5,7 +5,8 @@
 const char *const module_names[MODULE_CHOICES] = { "linear", "sequential", "embedding", "lstm",
     "batch norm", "standardizer", "list", "attention", "layer", "decoder layer", "encoder",
     "decoder", "generator", "ed model", "ar model", "awd lm", "awd clas", "tfmer lm", "tfmer clas",
-    "xl lm", "xl clas", "dropout", "custom", "module dict", "parameter list", "parameter dict" };
+    "xl lm", "xl clas", "dropout", "custom", "module dict", "parameter list", "parametrized",
+    "parameter dict" };
 
 static adz_module *sequential(void)
 {
@@ -123,6 +124,10 @@ static adz_module *dict(size_t choice)
         return adz_module_dict_new(&key, &one, 1);
     case 1:
         return adz_parameter_list_new(&t, 1);
+    case 2:
+        one = adz_linear_new(3, 3, NULL);
+        adz_weight_norm(one, key, 0);
+        return one;
     default:
         return adz_parameter_dict_new((const adz_named_tensor[]){ { key, t } }, 1);
     }

@@ -170,8 +170,9 @@ ADZ_API int64_t adz_module_numel(adz_module *module);
  *
  * @param module  any module
  * @param path    "weight", or "encoder.0.weight"
- * @return        borrowed from the module; ADZ_NONE for one that was left out; NULL with
- *                ADZ_ERR_ARGUMENT or ADZ_ERR_NULL recorded
+ * @return        borrowed from the module; ADZ_NONE for one that was left out; the value of a
+ *                parametrised one, borrowed from the scope; NULL with ADZ_ERR_ARGUMENT,
+ * ADZ_ERR_NULL or a parametrisation's own error recorded
  * @see           torch.nn.Module.get_parameter
  */
 ADZ_API adz_tensor *adz_module_get_parameter(adz_module *module, const char *path);
@@ -181,8 +182,9 @@ ADZ_API adz_tensor *adz_module_get_parameter(adz_module *module, const char *pat
  *
  * @param module  any module
  * @param index   in the order of adding
- * @return        borrowed from the module; ADZ_NONE for one that was left out; NULL with
- *                ADZ_ERR_INDEX or ADZ_ERR_NULL recorded
+ * @return        borrowed from the module; ADZ_NONE for one that was left out; the value of a
+ *                parametrised one, borrowed from the scope; NULL with ADZ_ERR_INDEX, ADZ_ERR_NULL
+ * or a parametrisation's own error recorded
  */
 ADZ_API adz_tensor *adz_module_parameter_at(adz_module *module, size_t index);
 

@@ -120,6 +120,10 @@ typedef struct adz_module_type {
      * read and checked by the same rows (adz_options_take). NULL: nothing is printed. */
     const adz_field *fields;
     size_t n_fields; /**< rows of fields; 0 */
+
+    /** For a parametrisation (adze/nn/parametrize.h): appends the tensors of which the module
+     * computes `value`, or the nearest it can. Runs without a graph. NULL: the value itself. */
+    adz_status (*right_inverse)(adz_module *self, adz_tensor *value, adz_values *originals);
 } adz_module_type;
 
 /**

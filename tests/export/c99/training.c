@@ -116,6 +116,30 @@ static adz_tensor *token_rows(adz_module *module, adz_tensor **in)
     return adz_reshape(y, ADZ_SHAPE(-1, y != NULL ? adz_tensor_size(y, -1) : 0));
 }
 
+/* The originals are trained, and each step in training mode moves the vectors of the spectral norm. */
+static void training_of_parametrised_weights(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(17);
+    adz_module *first = adz_linear_new(6, 12, NULL), *last = adz_linear_new(12, 2, NULL);
+    assert_int_equal(adz_spectral_norm(first, "weight", NULL), ADZ_OK);
+    assert_int_equal(adz_weight_norm(last, "weight", 0), ADZ_OK);
+    adz_module *net = ADZ_SEQUENTIAL(first, adz_tanh_new(), last);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
+    adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.02, NULL);
+    check_training(&n, &(training){ .optimizer = optimizer,
+                           .loss = MSE,
+                           .steps = 100,
+                           .batches = 4,
+                           .batch_statistics = true });
+    check_training(
+        &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 100, .batches = 4 });
+    adz_optimizer_release(&optimizer);
+    adz_module_release(&net);
+    adz_scope_close(scope);
+}
+
 static void training_of_a_transformer(void **state)
 {
     (void)state;
@@ -161,6 +185,7 @@ int training_tests(void)
         cmocka_unit_test(training_by_adam),
         cmocka_unit_test(training_of_one_row),
         cmocka_unit_test(training_with_batch_norm),
+        cmocka_unit_test(training_of_parametrised_weights),
         cmocka_unit_test(training_of_a_transformer),
         cmocka_unit_test(training_of_a_recurrent_network),
     };
