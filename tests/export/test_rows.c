@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adze/adze.h"
+#include "errors.h"
 #include "export/c99/c99.h"
 #include "export/onnx.h"
 #include "groups.h"
@@ -158,12 +160,57 @@ static void columns_fit_together(void **state)
     assert_int_equal(faults, 0);
 }
 
+/* ---- texts that are wrong ------------------------------------------------------------------- */
+
+static adz_tensor *softmax(void *x)
+{
+    return adz_softmax(x, 0);
+}
+
+/* A row whose text names an attribute that softmax does not have, or cannot be read, refuses the
+ * call. These texts fail before they add a node. */
+static void texts_that_are_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } wrong[] = {
+        { "Softmax($a, axis=size)", "has no attribute \"size\", which its row for ONNX names" },
+        { "Softmax($a, [size])", "has no attribute \"size\"" },
+        { "Softmax($a, i64(size))", "has no attribute \"size\"" },
+        { "Softmax($a, size)", "has no attribute \"size\"" },
+        { "Softmax(size*$a)", "has no attribute \"size\"" },
+        { "Softmax($a:f99)", "has a row whose text for ONNX cannot be read" },
+        { "$a (", "has a row whose text for ONNX cannot be read" },
+    };
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F32);
+    const adzi_export what = { .function = softmax, .user = x, .inputs = { &x, 1 } };
+    adzi_trace *trace = adzi_trace_new("test", &what, NULL);
+    assert_non_null(trace);
+    assert_int_equal(trace->n_calls, 1);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        adzi_row row = *trace->calls[0].row;
+        row.onnx.text = wrong[i].text;
+        adzi_traced_call call = trace->calls[0];
+        call.row = &row;
+        adzi_onnx_value values[] = { { .name = "x" }, { .name = "y" } };
+        assert_int_equal(trace->n_values, 2);
+        adzi_onnx g = { .op = "test", .trace = trace, .values = values, .call = &call };
+        assert_false(adzi_onnx_print_text(&g));
+        expect_error(ADZ_ERR_UNSUPPORTED, wrong[i].message);
+    }
+    adzi_trace_free(&trace);
+    adz_scope_close(scope);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_sorted_and_in_their_families),
         cmocka_unit_test(every_operator_has_a_way_to_be_written),
         cmocka_unit_test(columns_fit_together),
+        cmocka_unit_test(texts_that_are_wrong),
     };
     words = argv + 1;
     n_words = argc - 1;

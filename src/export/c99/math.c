@@ -179,6 +179,19 @@ void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part)
     }
 }
 
+/* Whether the file has functions of doubles but sums of products. They add up rounding errors,
+ * which -ffast-math takes for 0. Functions of floats keep such sums in volatile variables. */
+static bool has_exact_functions(const adzi_c99 *c)
+{
+    for (int i = 0; i < COUNT; ++i) {
+        if (c->helpers[i] && strncmp(texts[i].name, "f64_", 4) == 0 &&
+            strcmp(texts[i].name, "f64_dot") != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A function stands behind those that it calls in the table, so that the last ones are expanded
  * first: that notes which of the others they need. */
 void adzi_c99_functions(adzi_c99 *c, adzi_text *file)
@@ -188,6 +201,12 @@ void adzi_c99_functions(adzi_c99 *c, adzi_text *file)
         if (c->helpers[i]) {
             adzi_c99_expand(c, &expanded[i], texts[i].text);
         }
+    }
+    if (has_exact_functions(c)) {
+        adzi_text_add(file,
+            "#ifdef __FAST_MATH__\n"
+            "#error \"-ffast-math breaks the functions of doubles below; compile without it\"\n"
+            "#endif\n\n");
     }
     for (int i = 0; i < COUNT; ++i) {
         if (expanded[i].failed) {

@@ -281,6 +281,69 @@ static void refused(void **state)
     adz_scope_close(scope);
 }
 
+/* Whether the compiler takes the file temporary_path(name) with -ffast-math. Its messages go to a
+ * file. */
+static bool compiles_with_fast_math(const char *name, char *messages, size_t size)
+{
+    char command[1500], said[600];
+    snprintf(said, sizeof said, "%s", temporary_path("said.txt"));
+    snprintf(command, sizeof command, "%s -std=c99 -O1 -ffast-math -c -o %s.o %s 2> %s", C_COMPILER,
+        said, temporary_path(name), said);
+    const int status = system(command);
+    FILE *file = fopen(said, "r");
+    assert_non_null(file);
+    messages[fread(messages, 1, size - 1, file)] = '\0';
+    fclose(file);
+    return status == 0;
+}
+
+static adz_tensor *sine(void *user)
+{
+    return adz_sin(((learner *)user)->x);
+}
+
+static adz_tensor *twice(void *user)
+{
+    return adz_mul_number(((learner *)user)->x, 2);
+}
+
+/* -ffast-math takes rounding errors for 0. Functions of doubles add them up, so their file says
+ * that it cannot be compiled so. Files without such functions and files of floats can. */
+static void fast_math_is_an_error(void **state)
+{
+    (void)state;
+    static const struct {
+        adz_plan_function call;
+        adz_dtype precision;
+        bool libm, compiles;
+    } files[] = { { sine, ADZ_F64, false, false }, { sine, ADZ_F64, true, true },
+        { twice, ADZ_F64, false, true }, { step, ADZ_F64, false, false },
+        { step, ADZ_F32, false, true } };
+    if (system(C_COMPILER " --version > /dev/null 2>&1") != 0) {
+        skip();
+    }
+    adz_scope *scope = adz_scope_open();
+    learner l = { .net = law(), .x = adz_randn(ADZ_SHAPE(2, 6), ADZ_F32) };
+    for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
+        const adzi_export what = {
+            .function = files[i].call, .user = &l, .inputs = { &l.x, 1 }, .module = l.net
+        };
+        adz_c_options o = ADZ_C_OPTIONS;
+        o.precision = files[i].precision;
+        o.libm = files[i].libm;
+        assert_int_equal(adzi_write_c("test", temporary_path("fast.c"), &what, 1, &o), ADZ_OK);
+        char messages[8000];
+        const bool compiles = compiles_with_fast_math("fast.c", messages, sizeof messages);
+        if (compiles != files[i].compiles ||
+            (!compiles && strstr(messages, "-ffast-math breaks the functions") == NULL)) {
+            fail_msg("file %d: %s", (int)i, messages);
+        }
+    }
+    temporary_files(true);
+    adz_module_release(&l.net);
+    adz_scope_close(scope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +351,7 @@ int main(void)
         cmocka_unit_test(modules_of_f32),
         cmocka_unit_test(digamma_is_of_doubles),
         cmocka_unit_test(refused),
+        cmocka_unit_test(fast_math_is_an_error),
     };
     return cmocka_run_group_tests_name("c99: f64", tests, temporary_begin, temporary_end);
 }
