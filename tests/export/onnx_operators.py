@@ -53,9 +53,9 @@ def explained(op, result, found):
 
 
 def largest_of(arrays):
-    """The largest number below 1e6 among the floating-point arrays, or 0."""
+    """The largest number below 1e6 among the arrays, or 0. Integers are converted to what the result is."""
     import numpy
-    sizes = [numpy.abs(x.astype("f8")).ravel() for x in arrays if x.dtype.kind == "f"]
+    sizes = [numpy.abs(x.astype("f8")).ravel() for x in arrays]
     return max((float(s[s < 1e6].max(initial=0)) for s in sizes), default=0.0)
 
 

@@ -24,5 +24,7 @@ adz_tensor *adz_nanmean(adz_tensor *x, adz_dims dims, bool keepdim)
     }
     const adz_dtype dtype = (adz_dtype)x->dtype;
     const double n = mean->numel > 0 ? (double)(x->numel / mean->numel) : 1;
-    return adz_mul(mean, adz_number_div(n, adz_to(count, dtype)));
+    count = adz_to(count, dtype);
+    /* onnxruntime 1.32 cannot load a file that multiplies a scalar's mean by 1 / count. */
+    return n == 1 ? adz_div(mean, count) : adz_mul(mean, adz_number_div(n, count));
 }
