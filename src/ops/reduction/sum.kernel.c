@@ -15,6 +15,10 @@
  * break the chain of dependent additions (Note [Eight lanes] in wide.kernel.h); columns use one sum
  * each. Blocks are added in order. The order thus depends on shape and layout, never on the number
  * of threads or on the width of a register.
+ *
+ * Other reductions share the walk of reduce.kernel.h, whose chunks run on across outer dimensions
+ * and have one order for rows and columns. A sum begins anew at each outer index, and columns take
+ * no lanes, since they then need no copy. One walk would change the bits of sums.
  */
 #ifndef elem
 #include <float.h>
