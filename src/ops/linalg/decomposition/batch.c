@@ -95,16 +95,6 @@ bool adzi_check_system(adzi_call *call, void *block)
     return want_square(call, 0, "a") && adzi_want_matrix(call, 1, "b") && adzi_promote(call, 0, 1);
 }
 
-void adzi_batch_shape(adz_result *y, const adz_tensor *a, adz_shape item)
-{
-    const int batch_rank = a->rank - 2;
-    y->shape.rank = batch_rank + item.rank;
-    memcpy(y->shape.sizes, a->sizes, sizeof y->shape.sizes);
-    for (int i = 0; i < item.rank; ++i) {
-        y->shape.sizes[batch_rank + i] = item.sizes[i];
-    }
-}
-
 adz_status adzi_shape_of_numbers(adz_result *y, adz_tensor *const *in, void *block)
 {
     (void)block;

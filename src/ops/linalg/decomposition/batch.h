@@ -45,8 +45,20 @@ bool adzi_broadcast_batch(
  * shape of a without the last dimension. */
 bool adzi_is_vectors(const adz_tensor *a, const adz_tensor *b);
 
-/** For shape rules: the leading sizes of `a`, and behind them those of `item`. */
-void adzi_batch_shape(adz_result *y, const adz_tensor *a, adz_shape item);
+/** For shape rules, whose results come with the shape of a batch of matrices: makes a result a
+ * batch of matrices of other sizes, or one of vectors. */
+static inline void adzi_batch_of_matrices(adz_result *y, int64_t rows, int64_t columns)
+{
+    int64_t *sizes = y->shape.sizes + y->shape.rank - 2;
+    sizes[0] = rows;
+    sizes[1] = columns;
+}
+
+static inline void adzi_batch_of_vectors(adz_result *y, int64_t size)
+{
+    y->shape.rank--;
+    y->shape.sizes[y->shape.rank - 1] = size;
+}
 
 /** The shape rule of one number for each matrix. */
 adz_status adzi_shape_of_numbers(adz_result *y, adz_tensor *const *in, void *block);

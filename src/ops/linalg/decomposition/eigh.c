@@ -71,8 +71,7 @@ static const adz_field fields[] = { ADZI_FIELD(eigh_attr, upper) };
 static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
     (void)block;
-    adzi_form_like(&y[1], in[0]);
-    adzi_batch_shape(&y[0], in[0], ADZ_SHAPE(adzi_columns(in[0])));
+    adzi_batch_of_vectors(&y[0], adzi_columns(in[0]));
     return ADZ_OK;
 }
 

@@ -81,8 +81,8 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
     const int64_t m = adzi_rows(in[0]), n = adzi_columns(in[0]), k = m < n ? m : n;
     (void)block;
-    adzi_batch_shape(&y[0], in[0], ADZ_SHAPE(m, k));
-    adzi_batch_shape(&y[1], in[0], ADZ_SHAPE(k, n));
+    adzi_batch_of_matrices(&y[0], m, k);
+    adzi_batch_of_matrices(&y[1], k, n);
     return ADZ_OK;
 }
 
