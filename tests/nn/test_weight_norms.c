@@ -1,5 +1,6 @@
 /* Weight norm and spectral norm: values, states, plans, activation checkpoints, jumps. */
 #include "../nn.h"
+#include "nn/micro_state.h"
 
 static void expect_print(adz_module *m, const char *expected)
 {
@@ -279,6 +280,20 @@ static void activation_checkpoints_move_the_vectors_once(void **state)
     adz_module_release(&other);
 }
 
+/* The vectors would depend on which rank computes which micro-batch. */
+static void micro_batches_are_refused(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(spectral());
+    assert_null(adzi_micro_state_new("parallel", m, 4, 0, 2));
+    expect_error(ADZ_ERR_UNSUPPORTED, "vectors of a spectral norm would differ between ranks");
+    adz_module_remove_parametrizations(adz_module_child_at(m, 0), "weight", true);
+    adzi_micro_state *micro = adzi_micro_state_new("parallel", m, 4, 0, 2);
+    assert_non_null(micro);
+    adzi_micro_state_free(&micro);
+    adz_module_release(&m);
+}
+
 static void other_dtypes(void **state)
 {
     (void)state;
@@ -339,6 +354,7 @@ int main(void)
         TEST(outputs_of_transposed_convolutions_are_columns),
         TEST(plans_move_the_vectors),
         TEST(activation_checkpoints_move_the_vectors_once),
+        TEST(micro_batches_are_refused),
         TEST(other_dtypes),
         TEST(calls_may_be_left_by_a_jump),
     };

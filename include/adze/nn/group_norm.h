@@ -142,7 +142,9 @@ ADZ_API adz_module *adz_local_response_norm_new(int64_t size, double alpha, doub
  * The normalisation of adz_local_response_norm_new for images, with windows as Torch7 had them.
  *
  * x is [N, C, H, W], y is shaped like x. If size is even, size - 1 channels count, and the sum of
- * squares is divided by size all the same. So it is PyTorch's, whose documentation does not say it.
+ * squares is divided by size all the same, as in PyTorch. There the first channel never leaves the
+ * windows of later channels, of which its backward knows nothing. Here it leaves them like any
+ * other channel.
  *
  * @param size   channels that count, 1 or more
  * @param alpha  factor of the mean square; PyTorch's default is 1e-4

@@ -116,7 +116,8 @@ static adz_tensor *token_rows(adz_module *module, adz_tensor **in)
     return adz_reshape(y, ADZ_SHAPE(-1, y != NULL ? adz_tensor_size(y, -1) : 0));
 }
 
-/* The originals are trained, and each step in training mode moves the vectors of the spectral norm. */
+/* The originals are trained, and each step in training mode moves the vectors of the spectral norm.
+ */
 static void training_of_parametrised_weights(void **state)
 {
     (void)state;
