@@ -8,6 +8,7 @@
 #include "adze/optim/adagrad.h"
 #include "adze/optim/adam.h"
 #include "adze/optim/adam_family.h"
+#include "adze/optim/averaged_model.h"
 #include "adze/optim/clip.h"
 #include "adze/optim/lbfgs.h"
 #include "adze/optim/levenberg_marquardt.h"

@@ -122,21 +122,24 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     return y;
 }
 
+adz_status adzi_batch_norm_reset(adz_module *self)
+{
+    if (adz_init_ones_(buffer(self, VAR)) == NULL || adz_init_zeros_(buffer(self, MEAN)) == NULL) {
+        return adz_error_code();
+    }
+    launch_count(self, true);
+    return ADZ_OK;
+}
+
 /* Sets weight and running variance to 1, bias and running mean to 0, the number of batches to 0. */
 static adz_status reset_parameters(adz_module *self)
 {
     const batch_norm_state *state = self->state;
-    adz_tensor *ones[] = { adzi_parameter(self, WEIGHT), buffer(self, VAR) };
-    adz_tensor *zeros[] = { adzi_parameter(self, BIAS), buffer(self, MEAN) };
-    for (int i = state->o.affine ? 0 : 1; i < (state->o.track_running_stats ? 2 : 1); ++i) {
-        if (adz_init_ones_(ones[i]) == NULL || adz_init_zeros_(zeros[i]) == NULL) {
-            return adz_error_code();
-        }
+    if (state->o.affine && (adz_init_ones_(adzi_parameter(self, WEIGHT)) == NULL ||
+                               adz_init_zeros_(adzi_parameter(self, BIAS)) == NULL)) {
+        return adz_error_code();
     }
-    if (state->o.track_running_stats) {
-        launch_count(self, true);
-    }
-    return ADZ_OK;
+    return state->o.track_running_stats ? adzi_batch_norm_reset(self) : ADZ_OK;
 }
 
 #define TYPE(its_name)                                                         \
@@ -159,13 +162,24 @@ static bool is_running(const adz_tensor *t, int64_t features)
            adzi_is_float((adz_dtype)t->dtype) && adzi_is_dense(t);
 }
 
-bool adzi_batch_norm_running(const adz_module *module, adzi_running_buffers *running)
+static bool is_batch_norm(const adz_module *module)
 {
     bool is_norm = false;
     for (int i = 0; i < MOST_SPATIAL; ++i) {
         is_norm = is_norm || module->identity == &types[i];
     }
-    if (!is_norm) {
+    return is_norm;
+}
+
+double *adzi_batch_norm_momentum(adz_module *module)
+{
+    batch_norm_state *state = is_batch_norm(module) ? module->state : NULL;
+    return state != NULL && state->o.track_running_stats ? &state->o.momentum : NULL;
+}
+
+bool adzi_batch_norm_running(const adz_module *module, adzi_running_buffers *running)
+{
+    if (!is_batch_norm(module)) {
         return false;
     }
     const batch_norm_state *state = module->state;

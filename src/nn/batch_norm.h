@@ -17,4 +17,11 @@ typedef struct adzi_running_buffers {
  * shape or dtype: its call in training fails. */
 bool adzi_batch_norm_running(const adz_module *module, adzi_running_buffers *running);
 
+/** The momentum of a batch norm that tracks statistics, to be changed; NULL for every other module.
+ */
+double *adzi_batch_norm_momentum(adz_module *module);
+
+/** Sets the running variance of such a module to 1, and its mean and number of batches to 0. */
+adz_status adzi_batch_norm_reset(adz_module *module);
+
 #endif

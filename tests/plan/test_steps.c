@@ -206,6 +206,51 @@ static adz_optimizer *noam_new(adz_tensor_list parameters)
     return adz_labml_noam_new(parameters, 0.01, 3, 16, NULL);
 }
 
+static adz_optimizer *adadelta_new(adz_tensor_list parameters)
+{
+    return adz_adadelta_new(parameters, 0.5, NULL);
+}
+
+static adz_optimizer *adafactor_new(adz_tensor_list parameters)
+{
+    return adz_adafactor_new(parameters, 0.05, NULL);
+}
+
+static adz_optimizer *adamax_new(adz_tensor_list parameters)
+{
+    return adz_adamax_new(parameters, 0.01, NULL);
+}
+
+static adz_optimizer *asgd_new(adz_tensor_list parameters)
+{
+    adz_asgd_options o = ADZ_ASGD_OPTIONS;
+    o.t0 = 2;
+    return adz_asgd_new(parameters, 0.05, &o);
+}
+
+/* Trains the matrices alone. */
+static adz_optimizer *muon_new(adz_tensor_list parameters)
+{
+    adz_tensor *matrices[8];
+    size_t n = 0;
+    for (size_t i = 0; i < parameters.count; ++i) {
+        if (adz_tensor_rank(parameters.items[i]) == 2) {
+            matrices[n++] = parameters.items[i];
+        }
+    }
+    return adz_muon_new(adz_tensor_list_of(matrices, n), 0.05, NULL);
+}
+
+static adz_optimizer *nadam_new(adz_tensor_list parameters)
+{
+    return adz_nadam_new(parameters, 0.01, NULL);
+}
+
+static adz_optimizer *rprop_new(adz_tensor_list parameters)
+{
+    return adz_rprop_new(parameters, 0.01, NULL);
+}
+
 #define REPLAYS(name)                                                     \
     static void name##_steps(void **state)                                \
     {                                                                     \
@@ -220,6 +265,13 @@ REPLAYS(radam)
 REPLAYS(rmsprop)
 REPLAYS(adagrad)
 REPLAYS(noam)
+REPLAYS(adadelta)
+REPLAYS(adafactor)
+REPLAYS(adamax)
+REPLAYS(asgd)
+REPLAYS(muon)
+REPLAYS(nadam)
+REPLAYS(rprop)
 
 int main(void)
 {
@@ -231,6 +283,13 @@ int main(void)
         cmocka_unit_test(rmsprop_steps),
         cmocka_unit_test(adagrad_steps),
         cmocka_unit_test(noam_steps),
+        cmocka_unit_test(adadelta_steps),
+        cmocka_unit_test(adafactor_steps),
+        cmocka_unit_test(adamax_steps),
+        cmocka_unit_test(asgd_steps),
+        cmocka_unit_test(muon_steps),
+        cmocka_unit_test(nadam_steps),
+        cmocka_unit_test(rprop_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
