@@ -9,6 +9,7 @@
 #include "export/elementary_f32.h"
 #include "export/c99/sources/floats.c"
 #include "export/c99/sources/doubles.c"
+#include "export/c99/sources/systems.c"
 #include "export/c99/sources/weights.c"
 
 #include <float.h>

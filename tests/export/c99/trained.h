@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "adze/adze.h"
+#include "systems.h"
 
 static adz_tensor *above_zero(adz_tensor *x)
 {
@@ -150,6 +151,15 @@ static adz_tensor *folded(adz_tensor *x, bool back)
     ROW(max_dim, adz_max_dim(x, 1, ADZ_DROPDIM, NULL))                                           \
     ROW(prod, adz_prod(x, ADZ_DIMS(1), ADZ_DROPDIM))                                             \
     ROW(prod_zeros, adz_prod(adz_relu(adz_slice(x, 1, 0, 2, 1)), ADZ_DIMS(1), ADZ_DROPDIM))      \
+    ROW(solve, adz_solve(regular(x), columns(x, 4, 6)))                                          \
+    ROW(solve_vector, adz_solve(regular(x), adz_select(x, 1, 5)))                                \
+    ROW(solve_batch, solved_batch(x))                                                            \
+    ROW(solve_triangular, solved_triangles(x))                                                   \
+    ROW(cholesky, adz_cholesky(definite(x), false))                                              \
+    ROW(cholesky_upper, adz_cholesky(definite(x), true))                                         \
+    ROW(inv, adz_inv(regular(x)))                                                                \
+    ROW(gaussian_process, gaussian_process(x))                                                   \
+    ROW(implicit_step, implicit_step(x))                                                         \
     ROW(norm, adz_norm(x, 2, ADZ_DIMS(1), ADZ_KEEPDIM))                                          \
     ROW(norm_1, adz_norm(x, 1, ADZ_ALL_DIMS, ADZ_DROPDIM))                                       \
     ROW(norm_3, adz_norm(x, 3, ADZ_DIMS(0), ADZ_DROPDIM))                                        \
