@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "source_systems.h"
+
 #ifdef __FAST_MATH__
 enum { REORDERED = 1 };
 #else
@@ -408,6 +410,8 @@ int main(void)
         cmocka_unit_test(integers),
         cmocka_unit_test(rates),
         cmocka_unit_test(members),
+        cmocka_unit_test(systems),
+        cmocka_unit_test(cholesky_factors),
     };
     const struct CMUnitTest reordered[] = {
         cmocka_unit_test(elementary_functions),

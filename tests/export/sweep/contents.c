@@ -242,7 +242,8 @@ static double largest_input(const sweep_case *c)
     return largest;
 }
 
-/* The library's result with f64 instead of f32, in f64; NULL if there is none. */
+/* The library's result with f64 instead of f32, and of the dtype of the case, whose integers are
+ * promoted; in f64. NULL if there is none. */
 static const double *wide_twin(sweep_case *c, int64_t n)
 {
     sweep_case twin = *c;
@@ -250,7 +251,11 @@ static const double *wide_twin(sweep_case *c, int64_t n)
         adz_tensor **all[] = { &twin.b.leaves[i], &twin.fixed[i] };
         for (int k = 0; k < 2; ++k) {
             adz_tensor *t = *all[k];
-            if (t != NULL && t != ADZ_NONE && adz_tensor_dtype(t) == ADZ_F32) {
+            if (t == NULL || t == ADZ_NONE) {
+                continue;
+            }
+            const adz_dtype dtype = adz_tensor_dtype(t);
+            if (dtype == ADZ_F32 || (c->only < 0 && dtype == c->dtype)) {
                 *all[k] = adz_to(t, ADZ_F64);
             }
         }
