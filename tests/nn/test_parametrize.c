@@ -238,6 +238,10 @@ static void what_cannot_be_parametrised_is_refused(void **state)
     adz_weight_norm(m, "weight", 0);
     assert_null(adz_module_set_parameter(m, "weight", adz_ones(ADZ_SHAPE(2, 3), ADZ_F32)));
     expect_error(ADZ_ERR_STATE, "weight is parametrised; adz_module_assign_parametrized");
+    assert_int_equal(
+        adz_module_assign_parametrized(m, "weight", adz_ones(ADZ_SHAPE(4, 3), ADZ_F32)),
+        ADZ_ERR_SHAPE);
+    expect_error(ADZ_ERR_SHAPE, "the inverse has the shape [4, 1], but must have [2, 1]");
     assert_int_equal(adz_module_store_weights(m, ADZ_BF16), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "adz_module_remove_parametrizations first");
     assert_int_equal(adz_weight_norm(m, "weight", 0), ADZ_ERR_ARGUMENT);
@@ -279,6 +283,78 @@ static void originals_are_replaced_for_a_call(void **state)
     adz_module_release(&m);
 }
 
+/* ---- one value per call -------------------------------------------------------------------------
+ */
+
+static int computed;
+static jmp_buf out_of_the_call;
+static bool jumps;
+
+static adz_tensor *counted(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    ++computed;
+    return adz_mul_number(x, 2);
+}
+
+static const adz_module_type counted_type = {
+    .size = sizeof(adz_module_type), .name = "Counted", .forward = counted
+};
+
+/* Reads its parameter twice, by position and by name, and may be left in between. */
+static adz_tensor *squares(adz_module *self, adz_tensor *x)
+{
+    adz_tensor *w = adz_module_parameter_at(self, 0);
+    if (jumps) {
+        longjmp(out_of_the_call, 1);
+    }
+    return adz_mul(x, adz_mul(w, adz_module_get_parameter(self, "weight")));
+}
+
+static const adz_module_type squares_type = {
+    .size = sizeof(adz_module_type), .name = "Squares", .forward = squares
+};
+
+static adz_module *squares_new(void)
+{
+    adz_module *m = adz_module_new(&squares_type, 0);
+    assert_non_null(adz_module_add_parameter(m, "weight", adz_full(ADZ_SHAPE(2), 3, ADZ_F32)));
+    assert_non_null(
+        adz_module_register_parametrization(m, "weight", adz_module_new(&counted_type, 0)));
+    return m;
+}
+
+static void a_call_computes_the_value_once(void **state)
+{
+    (void)state;
+    adz_module *m = squares_new();
+    computed = 0;
+    assert_true(HOLDS(adz_module_forward(m, adz_ones(ADZ_SHAPE(2), ADZ_F32)), 0, 36, 36));
+    assert_int_equal(computed, 1);
+    adz_module_get_parameter(m, "weight"); /* outside of a call */
+    assert_int_equal(computed, 2);
+    adz_module_release(&m);
+}
+
+/* What a call has noted that was left by a jump serves no later call. */
+static void later_calls_compute_anew(void **state)
+{
+    (void)state;
+    adz_module *m = squares_new();
+    adz_tensor *original = adz_module_get_parameter(m, "parametrizations.weight.original");
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2), ADZ_F32);
+    jumps = true;
+    if (setjmp(out_of_the_call) == 0) {
+        adz_module_forward(m, x);
+        fail();
+    }
+    jumps = false;
+    fill(original, 1);
+    assert_true(HOLDS(adz_module_get_parameter(m, "weight"), 0, 2, 2));
+    assert_true(HOLDS(adz_module_forward(m, x), 0, 4, 4));
+    adz_module_release(&m);
+}
+
 static bool exercise(void)
 {
     adz_scope *scope = adz_scope_open();
@@ -316,6 +392,8 @@ int main(void)
         TEST(two_parameters_of_one_module),
         TEST(what_cannot_be_parametrised_is_refused),
         TEST(originals_are_replaced_for_a_call),
+        TEST(a_call_computes_the_value_once),
+        TEST(later_calls_compute_anew),
         TEST(refused_memory_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
