@@ -84,7 +84,8 @@ typedef adz_status (*adz_backward_function)(adz_node *node, adz_tensor **dx, adz
  * The forward of an operator as an expression of adze's operators. An export (adze/export.h) writes
  * it instead of the operator. adz_operator_call computes with it where the operator has no kernel,
  * and differentiates it where the operator has no backward. It fills results[k] for each result,
- * whose values must be those of the operator's kernels.
+ * and results[n_results + k] for each value that the operator keeps. Values must be those of the
+ * operator's kernels.
  *
  * inputs[i] is ADZ_NONE for an input that was left out. `attributes` are those of the call, or
  * NULL. New tensors are borrowed from the innermost scope. Returns ADZ_OK, or a status with an
@@ -117,7 +118,8 @@ typedef struct adz_array {
 /** What a kernel computes from and to. */
 typedef struct adz_kernel_call {
     const adz_const_array *inputs; /**< n_inputs */
-    const adz_array *results;      /**< n_results, whose elements are undefined yet */
+    const adz_array *results;      /**< n_results, and then the operator's n_kept values; their
+                                        elements are undefined yet */
     const void *attributes;        /**< of the call; NULL if the operator has none */
     size_t n_inputs;               /**< as the operator says */
     size_t n_results;              /**< as the operator says */
@@ -134,7 +136,7 @@ typedef struct adz_kernel_call {
  * A kernel therefore depends on its inputs and attributes alone, and writes its results alone. It
  * gives the same bits however the units are cut. It calls no function of adze, and neither longjmp
  * nor a C++ exception leaves it. It cannot fail: what may be wrong with the arguments of a call is
- * found by the shape rule.
+ * found by the shape rule and the check.
  */
 typedef void (*adz_kernel_function)(const adz_kernel_call *call, int64_t begin, int64_t end);
 
@@ -163,7 +165,8 @@ typedef struct adz_result {
 /**
  * Says which shapes and dtypes the results of a call have. `results` come with the shape and the
  * dtype of the first input, and those of a view with its strides and the offset 0; change what
- * differs. Shapes and dtypes of the inputs decide, never their elements.
+ * differs. Values that the operator keeps (n_kept) follow the results. Shapes and dtypes of the
+ * inputs decide, never their elements.
  *
  * inputs[i] is ADZ_NONE for an input that was left out. `attributes` are the operator's copy of
  * those of the call, or NULL. The rule checks them and may complete them: it may count a negative
@@ -180,6 +183,17 @@ typedef enum adz_promotion {
                                         number (torch.result_type) */
     ADZ_PROMOTION_INT_TO_FLOAT = 2 /**< likewise, and integers and bools become f32 */
 } adz_promotion;
+
+/**
+ * Checks what shapes and dtypes do not say, such as the elements of an index. It runs before the
+ * results are made and after the shape rule, so it may rely on what that has checked. Call adze's
+ * operators and adz_assert_all: a plan repeats them, so each run is checked. Nothing is recorded on
+ * the tape, and new tensors live until the check returns.
+ *
+ * inputs[i] is ADZ_NONE for an input that was left out. `attributes` are those of the call, as the
+ * shape rule has left them, or NULL. Returns ADZ_OK, or a status with an error recorded.
+ */
+typedef adz_status (*adz_input_check)(adz_tensor *const *inputs, const void *attributes);
 
 /** Bit d stands for the dtype d, as in .dtypes = ADZ_DTYPE_BIT(ADZ_F32). */
 #define ADZ_DTYPE_BIT(dtype) (1U << (dtype))
@@ -246,6 +260,16 @@ typedef struct adz_operator {
                                 the mathematical library. It must compute what the kernel does */
     bool view; /**< the results are views of the first input, at the strides and offsets that the
                     shape rule gives; there is no kernel then. False by default */
+    adz_input_check check; /**< checks elements of the inputs; NULL: nothing to check */
+    size_t n_kept; /**< values behind the results that the caller does not get, such as a mask or
+                        the statistics of rows; 0 by default, and 8 with the results at most. The
+                        shape rule gives them a shape and a dtype. The kernel writes them to
+                        results[n_results + k], and so does the expression where it computes the
+                        call. Backwards read them by adz_node_extra_at. They have no graph: a mask
+                        may serve `backward`, a value with a derivative serves `fused` alone */
+    const uint32_t *saved_for; /**< n_inputs masks in addition to saved_inputs. Bit j of
+                                    saved_for[i] set: the gradient of input i reads input j, which
+                                    is saved if input i wants one. NULL: none */
 } adz_operator;
 
 /**
@@ -273,8 +297,8 @@ typedef struct adz_operator {
  *                    ADZ_ERR_ARGUMENT (the operator or the number of inputs), ADZ_ERR_DTYPE (no
  *                    kernel and no expression, or inputs of different dtypes), ADZ_ERR_GRAPH (an
  *                    input wants a gradient, but there is neither a backward nor an expression),
- *                    ADZ_ERR_SHAPE, ADZ_ERR_NUMERIC, ADZ_ERR_MEMORY, or the error of the shape rule
- *                    or of the expression
+ *                    ADZ_ERR_SHAPE, ADZ_ERR_NUMERIC, ADZ_ERR_MEMORY, or the error of the shape
+ *                    rule, of the check or of the expression
  * @grad              by the operator's backward, or through its expression
  * @see               torch.library.custom_op, torch.autograd.Function.apply
  */
@@ -405,7 +429,7 @@ ADZ_API adz_tensor *adz_node_result_at(adz_node *node, size_t k);
  * A saved tensor that is neither an input nor a result.
  *
  * @param node  the call
- * @param i     its position in extras
+ * @param i     its position in extras, or among the values that the operator keeps (n_kept)
  * @return      owned by the call; NULL with ADZ_ERR_GRAPH (not saved) or ADZ_ERR_VERSION (changed
  *              in place since)
  */

@@ -69,9 +69,10 @@ typedef struct adzi_steps {
        call->in. False with the error recorded. */
     bool (*check)(adzi_call *call, void *attr);
     /* Makes what the launch needs and what may be refused. `in` are the inputs as the launch reads
-       them. y[n_results + k] becomes the extra value k of the node, a tensor that the caller does
-       not get; NULL for none. A computation that may fail, such as a factorisation, is done here,
-       and there is no launch. False with the error recorded; nothing is left to release then. */
+       them. Tensors behind the results, and behind the values whose shapes the shape rule knows
+       (n_kept of the operator), become extra values of the node, as those do; NULL for none. A
+       computation that may fail, such as a factorisation, is done here, and there is no launch.
+       False with the error recorded; nothing is left to release then. */
     bool (*prepare)(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *attr);
     /* Saves what the backward reads, instead of what the operator says: where it depends on the
        call, or where the derived backward reads less than all inputs. */
@@ -79,7 +80,7 @@ typedef struct adzi_steps {
     adzi_launcher launch;
     /* Releases what `prepare` has made, after the launch or if the recording was refused. */
     void (*release)(void *attr);
-    int n_kept; /* extra values of the node */
+    int n_kept; /* extra values of the node that `prepare` makes */
 } adzi_steps;
 
 /** A call in this form. */
@@ -120,6 +121,12 @@ ADZI_INLINED int adzi_form_count(const adz_operator *op)
     return op->n_results > 1 ? (int)op->n_results : 1;
 }
 
+/** How many tensors a call makes: the results, and the values that the operator keeps. */
+ADZI_INLINED int adzi_form_made(const adz_operator *op)
+{
+    return adzi_form_count(op) + (int)op->n_kept;
+}
+
 /** Whether all results have the shape and the dtype of the first input. */
 ADZI_INLINED bool adzi_form_is_like_input(const adz_operator *op)
 {
@@ -149,7 +156,7 @@ ADZI_INLINED bool adzi_form_shape(
 ADZI_INLINED adz_status adzi_form_results(adzi_call *call, const adz_operator *op,
     const adz_tensor *first, adz_result *results, void *attr)
 {
-    for (int k = 0; k < adzi_form_count(op); ++k) {
+    for (int k = 0; k < adzi_form_made(op); ++k) {
         if (k > 0) {
             results[k].shape = results[0].shape;
         }
@@ -169,14 +176,17 @@ ADZI_INLINED adz_status adzi_form_results(adzi_call *call, const adz_operator *o
     return status;
 }
 
-/** Makes the results: new tensors, views of input 0, or input 0 itself if the call is in place. */
+/** Makes the results: new tensors, views of input 0, or input 0 itself if the call is in place. The
+ * values that the operator keeps are new tensors behind them. */
 ADZI_INLINED bool adzi_form_make(
     adzi_call *call, const adz_operator *op, const adz_result *results, adz_tensor **y)
 {
-    for (int k = 0; k < adzi_form_count(op); ++k) {
+    for (int k = 0; k < adzi_form_made(op); ++k) {
         const adz_result *r = &results[k];
+        const bool kept = k >= adzi_form_count(op);
         y[k] = op->view ? adzi_new_view(call, call->in[0], r->shape.rank, r->shape.sizes,
                               r->strides, r->offset)
+               : kept   ? adzi_scratch(op->name, r->dtype, r->shape.rank, r->shape.sizes)
                         : adzi_new(call, r->dtype, r->shape.rank, r->shape.sizes);
         if (y[k] == NULL) {
             return false;
@@ -203,12 +213,24 @@ ADZI_INLINED bool adzi_form_record(
     return true;
 }
 
+/** The inputs that the wanted gradients of a call read, by the operator's saved_for. */
+ADZI_INLINED uint32_t adzi_form_wanted(const adzi_call *call, const adz_operator *op, int n_in)
+{
+    uint32_t read = 0;
+    for (int i = 0; op->saved_for != NULL && i < n_in; ++i) {
+        read |= adzi_wants(call, i) ? op->saved_for[i] : 0;
+    }
+    return read;
+}
+
 /** Saves what the operator says that its backward reads. The derived backward reads all inputs. */
 ADZI_INLINED void adzi_form_save(
     adzi_call *call, const adz_operator *op, int n_in, adz_tensor *const *y)
 {
+    const uint32_t saved =
+        op->backward == NULL ? ~0u : op->saved_inputs | adzi_form_wanted(call, op, n_in);
     for (int i = 0; i < n_in; ++i) {
-        if ((op->backward == NULL || op->saved_inputs >> i & 1) && !adzi_is_none(call->in[i])) {
+        if (saved >> i & 1 && !adzi_is_none(call->in[i])) {
             adzi_save_input(call, i);
         }
     }
@@ -247,7 +269,7 @@ ADZI_INLINED bool adzi_plain_results(adzi_call *call, const adzi_plain *p, adz_t
     const adzi_op *op = p->op;
     adz_result results[ADZI_PLAIN_RESULTS];
     if (adzi_form_is_like_input(op) && op->n_results <= 1) {
-        y[0] = adzi_new_like(call, call->in[0]);
+        y[0] = p->inplace ? call->in[0] : adzi_new_like(call, call->in[0]);
         return y[0] != NULL;
     }
     return adzi_form_shape(call, op, call->in[0], &results[0].shape) &&
@@ -260,7 +282,8 @@ ADZI_INLINED bool adzi_plain_inputs(adzi_call *call, const adzi_plain *p, adz_te
 {
     const adzi_op *op = p->op;
     return adzi_enter(call, op, p->names, p->in, p->n_in, op->optional_inputs) &&
-           (!p->inplace || adzi_begin_inplace(call, op->saved_inputs & 1)) &&
+           (!p->inplace || adzi_begin_inplace(call,
+                               (op->saved_inputs | adzi_form_wanted(call, op, p->n_in)) & 1)) &&
            (op->dtypes == 0 || adzi_want_dtypes(call, 0, op->dtypes)) &&
            (op->promotion == ADZ_PROMOTION_NONE ||
                adzi_promote_inputs(call, op->other_dtypes, op->promotion)) &&
@@ -280,7 +303,7 @@ ADZI_INLINED adz_tensor *adzi_run_plain(const adzi_plain *p)
         (steps->prepare != NULL && !steps->prepare(&call, y, op->view ? call.in : read, p->attr))) {
         return NULL;
     }
-    const bool recorded = adzi_form_record(&call, op, steps->n_kept, y, p->attr);
+    const bool recorded = adzi_form_record(&call, op, (int)op->n_kept + steps->n_kept, y, p->attr);
     if (recorded) {
         if (steps->save != NULL) {
             steps->save(&call, y, p->attr);

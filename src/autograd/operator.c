@@ -21,11 +21,13 @@ static bool has_kernel(const adz_operator *op)
 /* Checks what does not depend on the call. */
 static bool check_numbers(const adz_operator *op)
 {
-    if (op->n_inputs > ADZI_OPERATOR_INPUTS || op->n_results > ADZI_OPERATOR_RESULTS ||
+    const size_t n_results = op->n_results > 0 ? op->n_results : 1;
+    if (op->n_inputs > ADZI_OPERATOR_INPUTS || n_results > ADZI_OPERATOR_RESULTS ||
+        op->n_kept > ADZI_OPERATOR_RESULTS - n_results ||
         op->attributes_size > ADZI_OPERATOR_ATTRIBUTES) {
         adzi_error(op->name, ADZ_ERR_ARGUMENT,
-            "the operator says %zu inputs, %zu results and %zu bytes of attributes; there can be %d, %d and %d",
-            op->n_inputs, op->n_results, op->attributes_size, (int)ADZI_OPERATOR_INPUTS,
+            "the operator says %zu inputs, %zu results, %zu values to keep and %zu bytes of attributes; there can be %d inputs, %d results with the values to keep, and %d bytes",
+            op->n_inputs, op->n_results, op->n_kept, op->attributes_size, (int)ADZI_OPERATOR_INPUTS,
             (int)ADZI_OPERATOR_RESULTS, (int)ADZI_OPERATOR_ATTRIBUTES);
         return false;
     }
@@ -46,9 +48,10 @@ bool adzi_read_operator(const char *function, const adz_operator *given, adz_ope
     }
     memset(op, 0, sizeof *op);
     memcpy(op, given, given->size < sizeof *op ? given->size : sizeof *op);
-    if (op->view && (has_kernel(op) || op->shape_rule == NULL || op->saved_results != 0)) {
+    if (op->view &&
+        (has_kernel(op) || op->shape_rule == NULL || op->saved_results != 0 || op->n_kept != 0)) {
         adzi_error(op->name, ADZ_ERR_ARGUMENT,
-            "the results are views: the shape rule says where they are, no kernel computes them, and the backward cannot read them; set .shape_rule, and leave out .kernels and .saved_results");
+            "the results are views: the shape rule says where they are, no kernel computes them, and the backward cannot read them; set .shape_rule, and leave out .kernels, .saved_results and .n_kept");
         return false;
     }
     if (!op->view && !has_kernel(op) && op->expression == NULL) {
@@ -214,7 +217,8 @@ static bool begin_inplace(adzi_operator_call *c)
             "a call in place needs a first input, one result that is no view, and a kernel for the dtype of the input; use adz_operator_call and adz_copy_");
         return false;
     }
-    const bool reads = op->backward == NULL || op->saved_inputs & 1u;
+    const uint32_t saved = op->saved_inputs | adzi_form_wanted(&c->call, op, c->n_in);
+    const bool reads = op->backward == NULL || saved & 1u;
     if (!adzi_begin_inplace(&c->call, reads)) {
         return false;
     }
@@ -301,7 +305,7 @@ static bool find_shapes(adzi_operator_call *c)
                                    : run_shape_rule(c))) {
         return false;
     }
-    for (int k = 0; k < c->n_out && !adzi_form_is_like_input(&c->op); ++k) {
+    for (int k = 0; k < adzi_form_made(&c->op) && !adzi_form_is_like_input(&c->op); ++k) {
         if (!check_rule(c, k)) {
             return false;
         }
@@ -316,16 +320,44 @@ static bool find_shapes(adzi_operator_call *c)
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
+static bool call_check(void *state)
+{
+    adzi_operator_call *c = state;
+    const adz_status status = c->op.check(c->in, adzi_operator_attributes(c));
+    return !adzi_callback_failed(c->op.name, status, "the check refused the inputs");
+}
+
+/* Asks the operator about the elements of its inputs. What the check has made ends with it. */
+static bool run_check(adzi_operator_call *c)
+{
+    const adzi_door door = { .op = c->op.name, .mode = ADZI_DOOR_RECORDS_NOTHING };
+    if (c->op.check == NULL) {
+        return true;
+    }
+    const size_t mark = c->call.thread->n_temporaries;
+    adzi_settle(c->call.thread);
+    const bool good = adzi_through_door(&door, call_check, c);
+    adzi_scope_unwind(c->call.thread, mark);
+    return good;
+}
+
 static bool make_views(adzi_operator_call *c)
 {
     return adzi_form_make(&c->call, &c->op, c->results, c->out) && adzi_record_operator(c);
 }
 
+/* Whether the call is computed by the expression. A trace of a step knows no value that is kept, so
+ * the backward goes through the expression there (adzi_compute_by_expression). */
+static bool is_expressed(const adzi_operator_call *c)
+{
+    return c->op.kernels[c->leading->dtype] == NULL || adzi_is_traced_without_kept(c);
+}
+
 static bool compute(adzi_operator_call *c)
 {
-    return c->op.view                                 ? make_views(c)
-           : c->op.kernels[c->leading->dtype] != NULL ? adzi_compute_by_kernel(c)
-                                                      : adzi_compute_by_expression(c);
+    return c->op.view        ? make_views(c)
+           : is_expressed(c) ? adzi_compute_by_expression(c)
+                             : adzi_compute_by_kernel(c);
 }
 
 static bool leave(adzi_operator_call *c)
@@ -344,7 +376,7 @@ static bool run(adzi_operator_call *c, const adz_operator *op, adz_tensor *const
 {
     c->slices = c->slice_size = c->slice_stride = 0;
     return take_attributes(c, op, attributes) && take_inputs(c, op, inputs) && find_shapes(c) &&
-           compute(c) && leave(c);
+           run_check(c) && compute(c) && leave(c);
 }
 
 adz_tensor *adz_operator_call(const adz_operator *op, adz_tensor *const *inputs, size_t n_inputs,

@@ -12,7 +12,8 @@ enum { ADZI_OPERATOR_INPUTS = 32, ADZI_OPERATOR_RESULTS = 8, ADZI_OPERATOR_ATTRI
  * zero. */
 typedef struct adzi_operator_call {
     adz_operator op;
-    adz_tensor *in[ADZI_OPERATOR_INPUTS], *out[ADZI_OPERATOR_RESULTS];
+    adz_tensor *in[ADZI_OPERATOR_INPUTS];
+    adz_tensor *out[ADZI_OPERATOR_RESULTS]; /* n_out results, and the values that are kept */
     int n_in, n_out;
     const adz_tensor *leading; /* the input that decides the dtype */
     adz_shape shape;           /* of the leading input, or the one to which the inputs broadcast */
@@ -31,11 +32,21 @@ static inline void *adzi_operator_attributes(adzi_operator_call *c)
 /** Records the call, and saves what its backward reads. */
 ADZI_INLINED bool adzi_record_operator(adzi_operator_call *c)
 {
-    if (!adzi_form_record(&c->call, &c->op, 0, c->out, adzi_operator_attributes(c))) {
+    if (!adzi_form_record(
+            &c->call, &c->op, (int)c->op.n_kept, c->out, adzi_operator_attributes(c))) {
         return false;
     }
     adzi_form_save(&c->call, &c->op, c->n_in, c->out);
     return true;
+}
+
+/** Whether a trace of a step records the call of an operator whose backward may read values that
+ * are kept. The trace has calls and no such values, so the backward is that of the expression. It
+ * refuses those of a call in place. */
+static inline bool adzi_is_traced_without_kept(const adzi_operator_call *c)
+{
+    return !c->inplace && c->call.record && c->op.n_kept > 0 && c->op.expression != NULL &&
+           adzi_trace_is_step();
 }
 
 /** Makes and records the results, and computes them by the operator's kernel for the dtype of the

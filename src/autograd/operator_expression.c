@@ -36,7 +36,7 @@ static bool call_expression(const adzi_operator_call *c, adz_tensor **made)
             &c->op, made, c->in, c->op.attributes_size > 0 ? c->attributes : NULL)) {
         return false;
     }
-    for (int k = 0; k < c->n_out; ++k) {
+    for (int k = 0; k < adzi_form_made(&c->op); ++k) {
         const adz_result *r = &c->results[k];
         const adz_tensor *t = made[k];
         if (!adzi_check_tensor(c->op.name, "a result of the expression", t)) {
@@ -62,7 +62,7 @@ static bool compute_values(void *state)
     if (!call_expression(c, made)) {
         return false;
     }
-    for (int k = 0; k < c->n_out; ++k) {
+    for (int k = 0; k < adzi_form_made(&c->op); ++k) {
         c->out[k] = is_new(c, made[k], k, mark) ? made[k] : adz_clone(made[k]);
         if (c->out[k] == NULL) {
             return false;
@@ -88,7 +88,8 @@ bool adzi_compute_by_expression(adzi_operator_call *c)
 {
     const adzi_door door = { .op = c->op.name, .mode = ADZI_DOOR_RECORDS_NOTHING };
     adzi_settle(c->call.thread);
-    if (c->call.record && c->op.backward == NULL && adzi_trace_is_step()) {
+    const bool derived = c->call.record && c->op.backward == NULL && adzi_trace_is_step();
+    if (derived || adzi_is_traced_without_kept(c)) {
         return compute_with_graph(c);
     }
     if (!adzi_through_door(&door, compute_values, c)) {

@@ -79,7 +79,7 @@ static void launch(const adzi_operator_call *c, adz_tensor *const *out, adz_tens
     args.slice_stride = c->slice_stride;
     memcpy(args.attributes, c->attributes, c->op.attributes_size);
     int64_t elements = 0, grain;
-    for (int k = 0; k < c->n_out; ++k) {
+    for (int k = 0; k < adzi_form_made(&c->op); ++k) {
         const adz_tensor *t = out[k];
         adz_array *a = &args.results[k];
         *a = (adz_array){
@@ -135,19 +135,20 @@ static adz_tensor *inplace_target(const adzi_operator_call *c)
 
 bool adzi_compute_by_kernel(adzi_operator_call *c)
 {
-    adz_tensor *read[ADZI_OPERATOR_INPUTS], *inplace = NULL;
+    adz_tensor *read[ADZI_OPERATOR_INPUTS], *written[ADZI_OPERATOR_RESULTS];
     if (!prepare_inputs(c, read) || !adzi_form_make(&c->call, &c->op, c->results, c->out)) {
         return false;
     }
-    if (c->inplace && (inplace = inplace_target(c)) == NULL) {
+    memcpy(written, c->out, (size_t)adzi_form_made(&c->op) * sizeof *written);
+    if (c->inplace && (written[0] = inplace_target(c)) == NULL) {
         return false;
     }
     if (!adzi_record_operator(c)) {
         return false;
     }
-    launch(c, c->inplace ? &inplace : c->out, read);
-    if (c->inplace && inplace != c->out[0]) {
-        adzi_copy(c->out[0], inplace);
+    launch(c, written, read);
+    if (written[0] != c->out[0]) {
+        adzi_copy(c->out[0], written[0]);
     }
     return true;
 }

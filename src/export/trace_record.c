@@ -183,6 +183,8 @@ int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
+enum { MOST_APART = 8, MOST_KEPT = 8 }; /* results of a call that is traced twice; values kept */
+
 /* The operator's expression, or NULL, as for a program that knows an older header. */
 static adz_expression_function expression_of(const adz_operator *op)
 {
@@ -224,7 +226,7 @@ static bool share_graph(adz_tensor *result, adz_tensor *made)
 static bool trace_expression(adzi_trace *trace, const adzi_report *r)
 {
     adzi_thread *thread = adzi_self();
-    size_t bytes = (size_t)r->n_results * sizeof(adz_tensor *);
+    size_t bytes = ((size_t)r->n_results + MOST_KEPT) * sizeof(adz_tensor *);
     adz_tensor **made = adzi_alloc_zero(bytes);
     if (made == NULL) {
         return refuse_memory(trace, bytes);
@@ -363,8 +365,6 @@ static bool trace_printed(adzi_trace *trace, const adzi_report *r)
     trace->calls[trace->n_calls++] = call;
     return true;
 }
-
-enum { MOST_APART = 8 }; /* results of a call that is traced twice */
 
 /* Whether a backward reads what the operator's expression computes, which costs as much as the call
  * itself. */

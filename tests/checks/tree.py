@@ -127,6 +127,10 @@ ROW = re.compile(r'\.op = "(\w+)"')
 COMPARED = re.compile(r"\bstr\w+\([^;]*\bop->name\b|\bop->name\[")
 TOKEN = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\])+'|\w+|[(){}\n]", re.S)
 
+# The beginning of an operator's call, and what says why an operator does not use the form (autograd/form.h).
+ENTERED = re.compile(r"\b(ADZI_ENTER(_OPTIONAL)?|adzi_enter)\(")
+WRITTEN_OUT = "call is written out"
+
 TEXT = (".c", ".h", ".cc", ".py", ".sh", ".md", ".build", ".map", ".in", ".txt")
 
 
@@ -288,6 +292,7 @@ def check_file(top, path):
     lines = text.splitlines()
     yield from check_includes(path, lines)
     yield from check_export(top, path, text)
+    yield from check_calls(path, text)
     if path.startswith("src/") and path.count("/") > 1 and path.endswith((".c", ".h")):
         yield from check_words(path, text)
     if path.endswith((".c", ".h")) and path.startswith(tuple(f"src/{room}/" for room in ORDER)):
@@ -324,6 +329,15 @@ def check_file(top, path):
                 yield number, "a word that means unfinished work: " + line.strip()
             if MACHINE_PATH.search(line):
                 yield number, "a path of one machine: " + line.strip()
+
+
+def check_calls(path, text):
+    """An operator is called by its declaration (autograd/form.h), or its file says why not."""
+    if not re.match(r"src/ops/.*\.c$", path) or WRITTEN_OUT in re.sub(r"[\s*]+", " ", text):
+        return
+    for match in ENTERED.finditer(text):
+        yield (text.count("\n", 0, match.start()) + 1,
+               'the steps of a call: use the form (autograd/form.h), or say why not, "The call is written out, because"')
 
 
 def sources(top):

@@ -219,28 +219,41 @@ typedef struct {
 
 static const adz_field mask_fields[] = { ADZI_FIELD(mask_attr, p) };
 
-static const adzi_op adzi_op_mask = { .name = "attention_mask", ADZI_FIELDS(mask_fields) };
+/* What a call of it gets. The node would keep the attributes alone; a bool has none. */
+typedef struct {
+    mask_attr at;
+    const adzi_attention *attention;
+} mask_call;
+
+static adz_status mask_shape(adz_result *rows, adz_tensor *const *in, void *block)
+{
+    const adzi_attention *at = ((const mask_call *)block)->attention;
+    (void)in;
+    rows->dtype = ADZ_BOOL;
+    rows->shape = adz_shape_of(at->batch_rank, at->batch);
+    rows->shape.sizes[rows->shape.rank++] = at->l;
+    rows->shape.sizes[rows->shape.rank++] = adzi_attention_row_words(at);
+    return ADZ_OK;
+}
+
+static void draw_mask(adz_tensor *const *rows, adz_tensor *const *in, const void *block)
+{
+    const mask_call *c = block;
+    adzi_bernoulli_draw(
+        rows[0], 1 - c->at.p, (const adz_generator_state *)(const void *)in[0]->data);
+}
+
+static const adzi_op adzi_op_mask = {
+    .name = "attention_mask", ADZI_ATTRIBUTES(mask_attr, mask_fields), .shape_rule = mask_shape
+};
 
 /* The dropout mask that a generator draws from a state, bool [..., L, S]. Rows are drawn with whole
  * groups of random numbers and cut to S, as the kernels do. It is an operator, so that a trace
  * knows what the mask depends on. */
 static adz_tensor *drawn_mask(const adzi_attention *at, adz_tensor *state)
 {
-    const mask_attr attr = { at->dropout_p };
-    adz_shape shape = adz_shape_of(at->batch_rank, at->batch);
-    shape.sizes[shape.rank++] = at->l;
-    shape.sizes[shape.rank++] = adzi_attention_row_words(at);
-    adzi_call call;
-    if (!ADZI_ENTER(&call, mask, state)) {
-        return NULL;
-    }
-    adz_tensor *rows = adzi_new(&call, ADZ_BOOL, shape.rank, shape.sizes);
-    if (rows == NULL || !adzi_record_nothing(&call, rows, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_bernoulli_draw(
-        rows, 1 - at->dropout_p, (const adz_generator_state *)(const void *)state->data);
-    return adz_narrow(adzi_leave(&call, rows), -1, 0, at->s);
+    mask_call c = { .at = { at->dropout_p }, .attention = at };
+    return adz_narrow(ADZI_RUN(mask, draw_mask, &c, state), -1, 0, at->s);
 }
 
 /* Dropout on the probabilities: p is multiplied by the mask and divided by the probability of

@@ -41,7 +41,8 @@ adz_tensor *adz_contiguous(adz_tensor *x)
 }
 
 /* A view of x that the tape does not know, torch.Tensor.detach. It shares the storage and its
- * version, so that a backward notices when the view is changed in place. */
+ * version, so that a backward notices when the view is changed in place. The call is written out,
+ * because no other view is never recorded. */
 adz_tensor *adz_detach(adz_tensor *x)
 {
     adzi_call call;

@@ -143,7 +143,8 @@ adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *g
     if (!adzi_check_tensor("dropout", "x", x) || !adzi_field_takes("dropout", &fields[0], p)) {
         return NULL;
     }
-    if (!training || p == 0) { /* x itself, as in PyTorch; no node is made */
+    /* x itself, as in PyTorch. The call is written out, because it only checks x. */
+    if (!training || p == 0) {
         adzi_call call;
         return ADZI_ENTER(&call, dropout, x) && adzi_want_float(&call, 0) ? x : NULL;
     }

@@ -54,54 +54,64 @@ static adz_status sub_backward(adzi_node *node, adz_tensor **dx, adz_tensor *con
 
 static const adz_field fields[] = { ADZI_FIELD(add_attr, alpha) };
 
-const adzi_op adzi_op_add = { .name = "add", .backward = add_backward, ADZI_FIELDS(fields) };
-const adzi_op adzi_op_sub = { .name = "sub", .backward = sub_backward, ADZI_FIELDS(fields) };
+#define DECLARE(op)                             \
+    const adzi_op adzi_op_##op = { .name = #op, \
+        .backward = op##_backward,              \
+        ADZI_ATTRIBUTES(add_attr, fields),      \
+        .strided_inputs = 1u << 0 | 1u << 1,    \
+        .broadcasts = true }
 
-/* Computes all calls of one operator. alpha must be a whole number where the result is no float,
- * because the integer kernels multiply in integers: they read alpha as i64, whatever the dtype of
- * the result. For sub, bool is refused before the promotion, which would turn it into the other
- * dtype. Inlined, so that each operator has code of its own. */
-static inline __attribute__((always_inline)) adz_tensor *combine(
-    const adzi_op *op, adz_tensor *const *in, double alpha, bool inplace)
+DECLARE(add);
+DECLARE(sub);
+
+/* alpha must be a whole number where the result is no float, because the integer kernels multiply
+ * in integers: they read alpha as i64, whatever the dtype of the result. */
+static bool add_check(adzi_call *call, void *block)
 {
-    const bool sub = op == &adzi_op_sub;
-    adzi_call call;
-    if (!adzi_enter(&call, op, "a, b", (adz_tensor *[]){ in[0], in[1] }, 2, 0) ||
-        (sub && (!adzi_refuse_bool(&call, 0, "adz_logical_xor") ||
-                    !adzi_refuse_bool(&call, 1, "adz_logical_xor"))) ||
-        (inplace && !adzi_begin_inplace(&call, false)) || !adzi_promote(&call, 0, 1)) {
-        return NULL;
+    const add_attr *at = block;
+    if (!adzi_promote(call, 0, 1)) {
+        return false;
     }
-    adz_dtype dtype = (adz_dtype)call.in[0]->dtype; /* that of both inputs after the promotion */
-    int rank; /* the rank and the sizes to which a and b broadcast */
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!adzi_number_fits(op->name, "alpha", alpha, adzi_is_float(dtype) ? dtype : ADZ_I64) ||
-        !adzi_broadcast(op->name, &rank, sizes, call.in[0], call.in[1])) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, dtype, rank, sizes);
-    add_attr attr = { alpha };
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    const adzi_kernel plain = sub ? KERNEL_FOR(sub, dtype) : KERNEL_FOR(add, dtype);
-    const adzi_kernel scaled = sub ? KERNEL_FOR(sub_scaled, dtype) : KERNEL_FOR(add_scaled, dtype);
+    const adz_dtype dtype = (adz_dtype)call->in[0]->dtype;
+    return adzi_number_fits(
+        call->op->name, "alpha", at->alpha, adzi_is_float(dtype) ? dtype : ADZ_I64);
+}
+
+/* Bool is refused before the promotion, which would turn it into the other dtype. */
+static bool sub_check(adzi_call *call, void *block)
+{
+    return adzi_refuse_bool(call, 0, "adz_logical_xor") &&
+           adzi_refuse_bool(call, 1, "adz_logical_xor") && add_check(call, block);
+}
+
+static void add_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const add_attr *at = block;
+    const bool zero = in[0]->is_zero && in[1]->is_zero;
     adzi_pointwise(
-        alpha == 1 ? plain : scaled, y, 2, call.in, (double[ADZI_POINTWISE_PARAMS]){ alpha });
-    if (!sub) {
-        y->is_zero = call.in[0]->is_zero && call.in[1]->is_zero;
-    }
-    return adzi_leave(&call, y);
+        at->alpha == 1 ? KERNEL_FOR(add, y[0]->dtype) : KERNEL_FOR(add_scaled, y[0]->dtype), y[0],
+        2, in, (double[ADZI_POINTWISE_PARAMS]){ at->alpha });
+    y[0]->is_zero = zero;
+}
+
+static void sub_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const add_attr *at = block;
+    adzi_pointwise(
+        at->alpha == 1 ? KERNEL_FOR(sub, y[0]->dtype) : KERNEL_FOR(sub_scaled, y[0]->dtype), y[0],
+        2, in, (double[ADZI_POINTWISE_PARAMS]){ at->alpha });
 }
 
 static adz_tensor *add(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
 {
-    return combine(&adzi_op_add, (adz_tensor *[]){ a, b }, alpha, inplace);
+    static const adzi_steps steps = { .check = add_check, .launch = add_launch };
+    return ADZI_RUN_AS(inplace, NULL, &adzi_op_add, steps, &(add_attr){ alpha }, a, b);
 }
 
 static adz_tensor *sub(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
 {
-    return combine(&adzi_op_sub, (adz_tensor *[]){ a, b }, alpha, inplace);
+    static const adzi_steps steps = { .check = sub_check, .launch = sub_launch };
+    return ADZI_RUN_AS(inplace, NULL, &adzi_op_sub, steps, &(add_attr){ alpha }, a, b);
 }
 
 /* A number becomes a tensor of rank 0, so that one kernel and one rule of promotion serve both. */

@@ -56,51 +56,43 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 
 static const adz_field fields[] = { ADZI_FIELD(addcmul_attr, value) };
 
-const adzi_op adzi_op_addcmul = {
-    .name = "addcmul", .backward = backward, ADZI_FIELDS(fields), .expression = expression
-};
-
-/* Computes both public calls. In place no copy of the old x is needed, because no gradient
- * depends on it. value must be a whole number where the result is no float, because the integer
- * kernel multiplies in integers. */
-static adz_tensor *addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value, bool inplace)
+/* value must be a whole number where the result is no float: integer kernels read it as i64,
+ * whatever the dtype of the result. */
+static bool check(adzi_call *call, void *block)
 {
-    adzi_call call;
-    int rank;
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!ADZI_ENTER(&call, addcmul, x, a, b) || (inplace && !adzi_begin_inplace(&call, false)) ||
-        !adzi_promote_inputs(&call, 0, ADZ_PROMOTION_DEFAULT) ||
-        !adzi_refuse_bool(&call, 0, "adz_logical_and and adz_logical_or") ||
-        !adzi_broadcast_inputs(&call, &rank, sizes)) {
-        return NULL;
-    }
-    adz_dtype dtype = (adz_dtype)call.in[0]->dtype;
-    /* Integer kernels read value as i64, whatever the dtype of the result. */
-    if (!adzi_number_fits("addcmul", "value", value, adzi_is_float(dtype) ? dtype : ADZ_I64)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, dtype, rank, sizes);
-    addcmul_attr attr = { value };
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    /* The gradient of input i reads the other factor. */
-    for (int i = 1; i <= 2; ++i) {
-        if (adzi_wants(&call, i)) {
-            adzi_save_input(&call, 3 - i);
-        }
-    }
-    adzi_pointwise(
-        KERNEL_FOR(addcmul, dtype), y, 3, call.in, (double[ADZI_POINTWISE_PARAMS]){ value });
-    return adzi_leave(&call, y);
+    const addcmul_attr *at = block;
+    const adz_dtype dtype = (adz_dtype)call->in[0]->dtype;
+    return adzi_refuse_bool(call, 0, "adz_logical_and and adz_logical_or") &&
+           adzi_number_fits("addcmul", "value", at->value, adzi_is_float(dtype) ? dtype : ADZ_I64);
 }
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const addcmul_attr *at = block;
+    adzi_pointwise(KERNEL_FOR(addcmul, y[0]->dtype), y[0], 3, in,
+        (double[ADZI_POINTWISE_PARAMS]){ at->value });
+}
+
+/* The gradient of a factor reads the other one. */
+static const uint32_t saved_for[] = { 0, 1u << 2, 1u << 1 };
+
+const adzi_op adzi_op_addcmul = { .name = "addcmul",
+    .backward = backward,
+    ADZI_ATTRIBUTES(addcmul_attr, fields),
+    .expression = expression,
+    .saved_for = saved_for,
+    .strided_inputs = 1u << 0 | 1u << 1 | 1u << 2,
+    .promotion = ADZ_PROMOTION_DEFAULT,
+    .broadcasts = true };
+
+static const adzi_steps steps = { .check = check, .launch = launch };
 
 adz_tensor *adz_addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value)
 {
-    return addcmul(x, a, b, value, false);
+    return ADZI_RUN_STEPS(&adzi_op_addcmul, steps, &(addcmul_attr){ value }, x, a, b);
 }
 
 adz_tensor *adz_addcmul_(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value)
 {
-    return addcmul(x, a, b, value, true);
+    return ADZI_RUN_STEPS_(&adzi_op_addcmul, steps, &(addcmul_attr){ value }, x, a, b);
 }

@@ -50,10 +50,6 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 static const adz_field fields[] = { ADZI_FIELD(clamp_attr, min), ADZI_FIELD(clamp_attr, max) };
 
-const adzi_op adzi_op_clamp = {
-    .name = "clamp", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
-
 /* torch.result_type of x and the bounds. A fractional bound gives an integer x a float result. An
  * infinite bound does not, because INFINITY means that there is no bound. */
 static adz_dtype dtype_with(adz_dtype dtype, const double *bounds)
@@ -79,47 +75,52 @@ static bool bounds_fit(adz_dtype dtype, const double *bounds)
            adzi_number_fits("clamp", "max", high, dtype);
 }
 
-/* Computes both public calls. In place the old x is copied before it is overwritten, because the
- * gradient compares it with the bounds. */
-static adz_tensor *clamp(adz_tensor *x, double min, double max, bool inplace)
+/* Brings x to the dtype of y. In place the old x has been copied, because the gradient compares it
+ * with the bounds. */
+static bool check(adzi_call *call, void *block)
 {
-    adzi_call call;
-    const clamp_attr attr = { min, max };
-    /* The kernels read the bounds as p[0] and p[1], in the dtype of the result. */
-    const double bounds[ADZI_POINTWISE_PARAMS] = { min, max };
-    if (!ADZI_ENTER(&call, clamp, x) || !adzi_want_computable(&call, 0) ||
-        (inplace && !adzi_begin_inplace(&call, true))) {
-        return NULL;
-    }
-    adz_dtype dtype = dtype_with((adz_dtype)x->dtype, bounds);
+    const clamp_attr *at = block;
+    const double bounds[] = { at->min, at->max };
+    const adz_tensor *x = call->in[0];
+    const adz_dtype dtype = dtype_with((adz_dtype)x->dtype, bounds);
     if (!bounds_fit(dtype, bounds)) {
-        return NULL;
+        return false;
     }
     /* An integer x with a fractional bound, or a bool x. */
-    if (inplace && dtype != x->dtype) {
-        return adzi_fail("clamp", ADZ_ERR_DTYPE,
+    if (call->inplace && dtype != x->dtype) {
+        adzi_error("clamp", ADZ_ERR_DTYPE,
             "the result is %s and cannot be written to x%s, which is %s; use adz_clamp",
             adz_dtype_name(dtype), adzi_text_shape(x), adz_dtype_name((adz_dtype)x->dtype));
+        return false;
     }
-    if (!adzi_convert(&call, 0, dtype)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new_like(&call, call.in[0]);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    adzi_pointwise(KERNEL_FOR(clamp, dtype), y, 1, call.in, bounds);
-    return adzi_leave(&call, y);
+    return adzi_convert(call, 0, dtype);
 }
+
+/* The kernels read the bounds as p[0] and p[1], in the dtype of the result. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const clamp_attr *at = block;
+    adzi_pointwise(KERNEL_FOR(clamp, y[0]->dtype), y[0], 1, in,
+        (double[ADZI_POINTWISE_PARAMS]){ at->min, at->max });
+}
+
+const adzi_op adzi_op_clamp = { .name = "clamp",
+    .backward = backward,
+    .fused = fused,
+    ADZI_ATTRIBUTES(clamp_attr, fields),
+    .saved_inputs = 1u << 0,
+    .dtypes = ADZI_DTYPES_COMPUTABLE,
+    .strided_inputs = 1u << 0 };
+
+static const adzi_steps steps = { .check = check, .launch = launch };
 
 /* torch.clamp with both bounds. */
 adz_tensor *adz_clamp(adz_tensor *x, double min, double max)
 {
-    return clamp(x, min, max, false);
+    return ADZI_RUN_STEPS(&adzi_op_clamp, steps, &((clamp_attr){ min, max }), x);
 }
 
 adz_tensor *adz_clamp_(adz_tensor *x, double min, double max)
 {
-    return clamp(x, min, max, true);
+    return ADZI_RUN_STEPS_(&adzi_op_clamp, steps, &((clamp_attr){ min, max }), x);
 }

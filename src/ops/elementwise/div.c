@@ -66,11 +66,10 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_div = { .name = "div", .backward = backward, .fused = fused };
-
 /* Brings both operands to one float dtype. In place an integer a cannot take the result. */
-static bool to_floats(adzi_call *call)
+static bool check(adzi_call *call, void *attr)
 {
+    (void)attr;
     if (call->inplace && !adzi_is_float((adz_dtype)call->in[0]->dtype) &&
         !adzi_is_float((adz_dtype)call->in[1]->dtype)) {
         if (adzi_want_computable(call, 0) && adzi_want_computable(call, 1)) {
@@ -83,30 +82,26 @@ static bool to_floats(adzi_call *call)
     return adzi_promote_floats(call);
 }
 
-/* Computes all public calls of this file. In place the quotient overwrites a, which the gradient
- * of b needs. adzi_begin_inplace then copies the old values, and only if b wants a gradient. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *attr)
+{
+    (void)attr;
+    adzi_pointwise(KERNEL_FOR(div, y[0]->dtype), y[0], 2, in, NULL);
+}
+
+/* In place the quotient overwrites a, whose old values are copied only if b wants a gradient. */
+static const uint32_t saved_for[] = { 1u << 1, 1u << 0 | 1u << 1 };
+
+const adzi_op adzi_op_div = { .name = "div",
+    .backward = backward,
+    .fused = fused,
+    .saved_for = saved_for,
+    .strided_inputs = 1u << 0 | 1u << 1,
+    .broadcasts = true };
+
 static adz_tensor *divide(adz_tensor *a, adz_tensor *b, bool inplace)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, div, a, b) ||
-        (inplace && !adzi_begin_inplace(&call, adzi_wants(&call, 1))) || !to_floats(&call)) {
-        return NULL;
-    }
-    int rank; /* the rank and the sizes to which a and b broadcast */
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!adzi_broadcast("div", &rank, sizes, call.in[0], call.in[1])) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, (adz_dtype)call.in[0]->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    if (adzi_wants(&call, 1)) { /* in place input 0 is the copy of the old values */
-        adzi_save_input(&call, 0);
-    }
-    adzi_pointwise(KERNEL_FOR(div, y->dtype), y, 2, call.in, NULL);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .launch = launch };
+    return ADZI_RUN_AS(inplace, NULL, &adzi_op_div, steps, NULL, a, b);
 }
 
 adz_tensor *adz_div(adz_tensor *a, adz_tensor *b)
@@ -144,7 +139,7 @@ adz_tensor *adz_div_(adz_tensor *a, adz_tensor *b)
     return divide(a, b, true);
 }
 
-/* Uses adzi_number(), which keeps a whole number an integer next to an integer tensor. to_floats()
+/* Uses adzi_number(), which keeps a whole number an integer next to an integer tensor. check()
  * then refuses the call with its own message, which names adz_div. */
 adz_tensor *adz_div_number_(adz_tensor *a, double number)
 {

@@ -191,18 +191,6 @@ bool adzi_promote_floats(adzi_call *call)
            adzi_convert(call, 0, ADZ_F32) && adzi_convert(call, 1, ADZ_F32);
 }
 
-/* Starts from a scalar's shape and widens it by one input after the other. */
-bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes)
-{
-    *rank = 0;
-    for (int i = 0; i < call->n_in; ++i) {
-        if (!adzi_broadcast_with(call->op->name, rank, sizes, call->in[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* For conditions and masks. A mask of numbers is refused instead of being compared with 0: in
  * PyTorch, too, where and masked_fill take bool alone. */
 bool adzi_want_mask(adzi_call *call, int i)

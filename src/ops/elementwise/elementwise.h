@@ -76,9 +76,6 @@ adz_status adzi_backward_zeros(adzi_node *node, adz_tensor **dx, adz_tensor *con
 /** Brings both inputs to one float dtype: f32 if both are integers or bool. */
 bool adzi_promote_floats(adzi_call *call);
 
-/** Finds the broadcast shape of all inputs. Fails with ADZ_ERR_SHAPE where they do not fit. */
-bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes);
-
 /**
  * dy times a number, for a backward. If the rows of dy are one row in memory and the gradient gets
  * no graph, that row is multiplied once, and the result is expanded as well. Each pass of a

@@ -26,21 +26,30 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static const adz_field fields[] = { ADZI_FIELD(fill_attr, value) };
 
-const adzi_op adzi_op_fill = { .name = "fill", .backward = backward, ADZI_FIELDS(fields) };
-
 /* The number must be an element of x's dtype: an integer tensor takes whole numbers in its range.
  */
+static bool check(adzi_call *call, void *block)
+{
+    const fill_attr *at = block;
+    return adzi_number_fits("fill", "value", at->value, (adz_dtype)call->in[0]->dtype);
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const fill_attr *at = block;
+    (void)in;
+    adzi_fill(y[0], at->value);
+}
+
+const adzi_op adzi_op_fill = { .name = "fill",
+    .backward = backward,
+    ADZI_ATTRIBUTES(fill_attr, fields),
+    .strided_inputs = 1u << 0 };
+
 adz_tensor *adz_fill_(adz_tensor *x, double value)
 {
-    adzi_call call;
-    const fill_attr attr = { value };
-    if (!ADZI_ENTER(&call, fill, x) ||
-        !adzi_number_fits("fill", "value", value, (adz_dtype)x->dtype) ||
-        !adzi_begin_inplace(&call, false) || !adzi_record(&call, 1, &x, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_fill(x, value);
-    return adzi_leave(&call, x);
+    static const adzi_steps steps = { .check = check, .launch = launch };
+    return ADZI_RUN_STEPS_(&adzi_op_fill, steps, &(fill_attr){ value }, x);
 }
 
 adz_tensor *adz_zero_(adz_tensor *x)

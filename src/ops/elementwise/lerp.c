@@ -16,14 +16,11 @@ KERNEL_TABLE_FLOAT(lerp);
 KERNEL_TABLE_FLOAT(lerp_number);
 
 /* Fails with ADZ_ERR_DTYPE unless both ends are f32 or f64. */
-static bool want_ends(const char *op, const adz_tensor *start, const adz_tensor *end)
+static bool want_ends(const adzi_call *call)
 {
-    if (!adzi_check_tensor(op, "start", start) || !adzi_check_tensor(op, "end", end)) {
-        return false;
-    }
-    const adz_tensor *t = start->dtype > ADZ_F64 ? start : end;
+    const adz_tensor *start = call->in[0], *t = start->dtype > ADZ_F64 ? start : call->in[1];
     if (t->dtype > ADZ_F64) {
-        adzi_error(op, ADZ_ERR_DTYPE,
+        adzi_error(call->op->name, ADZ_ERR_DTYPE,
             "an end is %s, but both must be float32 or float64; use adz_to",
             adz_dtype_name((adz_dtype)t->dtype));
         return false;
@@ -61,31 +58,32 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-const adzi_op adzi_op_lerp = { .name = "lerp", .backward = backward, .expression = expression };
+/* The step `check` of both operators. */
+static bool check(adzi_call *call, void *attr)
+{
+    (void)attr;
+    return want_ends(call) && adzi_promote_inputs(call, 0, ADZ_PROMOTION_DEFAULT);
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *attr)
+{
+    (void)attr;
+    adzi_pointwise(KERNEL_FOR(lerp, y[0]->dtype), y[0], 3, in, NULL);
+}
+
+static const uint32_t saved_for[] = { 1u << 2, 1u << 2, 1u << 0 | 1u << 1 };
+
+const adzi_op adzi_op_lerp = { .name = "lerp",
+    .backward = backward,
+    .expression = expression,
+    .saved_for = saved_for,
+    .strided_inputs = 1u << 0 | 1u << 1 | 1u << 2,
+    .broadcasts = true };
 
 adz_tensor *adz_lerp(adz_tensor *start, adz_tensor *end, adz_tensor *weight)
 {
-    adzi_call call;
-    int rank;
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!want_ends("lerp", start, end) || !ADZI_ENTER(&call, lerp, start, end, weight) ||
-        !adzi_want_computable(&call, 2) || !adzi_promote_inputs(&call, 0, ADZ_PROMOTION_DEFAULT) ||
-        !adzi_broadcast_inputs(&call, &rank, sizes)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, (adz_dtype)call.in[0]->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
-        return NULL;
-    }
-    if (adzi_wants(&call, 0) || adzi_wants(&call, 1)) {
-        adzi_save_input(&call, 2);
-    }
-    if (adzi_wants(&call, 2)) {
-        adzi_save_input(&call, 0);
-        adzi_save_input(&call, 1);
-    }
-    adzi_pointwise(KERNEL_FOR(lerp, y->dtype), y, 3, call.in, NULL);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .launch = launch };
+    return ADZI_RUN_STEPS(&adzi_op_lerp, steps, NULL, start, end, weight);
 }
 
 /* ---- with one weight, torch.lerp with a number ------------------------------------------------
@@ -121,28 +119,23 @@ static adz_status number_expression(adz_tensor **y, adz_tensor *const *in, const
 
 static const adz_field number_fields[] = { ADZI_FIELD(lerp_attr, weight) };
 
+/* The kernel reads the weight as p[0], in the dtype of y as PyTorch does. */
+static void launch_number(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const lerp_attr *at = block;
+    adzi_pointwise(KERNEL_FOR(lerp_number, y[0]->dtype), y[0], 2, in,
+        (double[ADZI_POINTWISE_PARAMS]){ at->weight });
+}
+
 const adzi_op adzi_op_lerp_number = { .name = "lerp_number",
     .backward = number_backward,
-    ADZI_FIELDS(number_fields),
-    .expression = number_expression };
+    ADZI_ATTRIBUTES(lerp_attr, number_fields),
+    .expression = number_expression,
+    .strided_inputs = 1u << 0 | 1u << 1,
+    .broadcasts = true };
 
-/* The kernel reads the weight as p[0], in the dtype of y as PyTorch does. */
 adz_tensor *adz_lerp_number(adz_tensor *start, adz_tensor *end, double weight)
 {
-    adzi_call call;
-    int rank;
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!want_ends("lerp_number", start, end) || !ADZI_ENTER(&call, lerp_number, start, end) ||
-        !adzi_promote_inputs(&call, 0, ADZ_PROMOTION_DEFAULT) ||
-        !adzi_broadcast_inputs(&call, &rank, sizes)) {
-        return NULL;
-    }
-    const lerp_attr attr = { weight };
-    adz_tensor *y = adzi_new(&call, (adz_dtype)call.in[0]->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_pointwise(KERNEL_FOR(lerp_number, y->dtype), y, 2, call.in,
-        (double[ADZI_POINTWISE_PARAMS]){ weight });
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .launch = launch_number };
+    return ADZI_RUN_STEPS(&adzi_op_lerp_number, steps, &(lerp_attr){ weight }, start, end);
 }

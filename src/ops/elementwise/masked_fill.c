@@ -29,43 +29,39 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static const adz_field fields[] = { ADZI_FIELD(masked_fill_attr, value) };
 
-const adzi_op adzi_op_masked_fill = {
-    .name = "masked_fill", .backward = backward, ADZI_FIELDS(fields)
-};
-
-/* Computes both public calls. In place no copy of the old x is needed, because the backward does
- * not read it. The value must be an element of x's dtype: 0.5 is refused for integers. */
-static adz_tensor *masked_fill(adz_tensor *x, adz_tensor *mask, double value, bool inplace)
+/* The value must be an element of x's dtype: 0.5 is refused for integers. */
+static bool check(adzi_call *call, void *block)
 {
-    adzi_call call;
-    const masked_fill_attr attr = { value };
-    int rank; /* the rank and the sizes to which x and the mask broadcast */
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!ADZI_ENTER(&call, masked_fill, x, mask) || !adzi_want_computable(&call, 0) ||
-        !adzi_want_mask(&call, 1) ||
-        !adzi_number_fits("masked_fill", "value", value, (adz_dtype)x->dtype) ||
-        (inplace && !adzi_begin_inplace(&call, false)) ||
-        !adzi_broadcast("masked_fill", &rank, sizes, x, mask)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    adzi_pointwise(
-        KERNEL_FOR(masked_fill, y->dtype), y, 2, call.in, (double[ADZI_POINTWISE_PARAMS]){ value });
-    return adzi_leave(&call, y);
+    const masked_fill_attr *at = block;
+    return adzi_want_mask(call, 1) &&
+           adzi_number_fits("masked_fill", "value", at->value, (adz_dtype)call->in[0]->dtype);
 }
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const masked_fill_attr *at = block;
+    adzi_pointwise(KERNEL_FOR(masked_fill, y[0]->dtype), y[0], 2, in,
+        (double[ADZI_POINTWISE_PARAMS]){ at->value });
+}
+
+const adzi_op adzi_op_masked_fill = { .name = "masked_fill",
+    .backward = backward,
+    ADZI_ATTRIBUTES(masked_fill_attr, fields),
+    .saved_inputs = 1u << 1,
+    .dtypes = ADZI_DTYPES_COMPUTABLE,
+    .strided_inputs = 1u << 0 | 1u << 1,
+    .broadcasts = true };
+
+static const adzi_steps steps = { .check = check, .launch = launch };
 
 /* The result is larger than x where the mask is: both broadcast. */
 adz_tensor *adz_masked_fill(adz_tensor *x, adz_tensor *mask, double value)
 {
-    return masked_fill(x, mask, value, false);
+    return ADZI_RUN_STEPS(&adzi_op_masked_fill, steps, &(masked_fill_attr){ value }, x, mask);
 }
 
 /* In place the mask may not be larger than x, since the result must have the shape of x. */
 adz_tensor *adz_masked_fill_(adz_tensor *x, adz_tensor *mask, double value)
 {
-    return masked_fill(x, mask, value, true);
+    return ADZI_RUN_STEPS_(&adzi_op_masked_fill, steps, &(masked_fill_attr){ value }, x, mask);
 }

@@ -59,39 +59,37 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_mul = { .name = "mul", .backward = backward, .fused = fused };
+static bool check(adzi_call *call, void *attr)
+{
+    (void)attr;
+    return adzi_promote(call, 0, 1);
+}
 
-/* Computes all public calls of this file. In place the product overwrites a, which the gradient
- * of b needs. adzi_begin_inplace then copies the old values, and only if b wants a gradient. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *attr)
+{
+    (void)attr;
+    if (in[0]->is_zero || in[1]->is_zero) {
+        adzi_fill_zeros(y[0]);
+    } else {
+        adzi_pointwise(KERNEL_FOR(mul, y[0]->dtype), y[0], 2, in, NULL);
+    }
+}
+
+/* The gradient of an operand reads the other one. In place the product overwrites a, whose old
+ * values are copied only if b wants a gradient. */
+static const uint32_t saved_for[] = { 1u << 1, 1u << 0 };
+
+const adzi_op adzi_op_mul = { .name = "mul",
+    .backward = backward,
+    .fused = fused,
+    .saved_for = saved_for,
+    .strided_inputs = 1u << 0 | 1u << 1,
+    .broadcasts = true };
+
 static adz_tensor *mul(adz_tensor *a, adz_tensor *b, bool inplace)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, mul, a, b) ||
-        (inplace && !adzi_begin_inplace(&call, adzi_wants(&call, 1))) ||
-        !adzi_promote(&call, 0, 1)) {
-        return NULL;
-    }
-    int rank; /* the rank and the sizes to which a and b broadcast */
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!adzi_broadcast("mul", &rank, sizes, call.in[0], call.in[1])) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, (adz_dtype)call.in[0]->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
-        return NULL;
-    }
-    /* The gradient of input i reads the other operand. */
-    for (int i = 0; i < 2; ++i) {
-        if (adzi_wants(&call, i)) {
-            adzi_save_input(&call, 1 - i); /* in place input 0 is the copy of the old values */
-        }
-    }
-    if (call.in[0]->is_zero || call.in[1]->is_zero) {
-        adzi_fill_zeros(y);
-    } else {
-        adzi_pointwise(KERNEL_FOR(mul, y->dtype), y, 2, call.in, NULL);
-    }
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .launch = launch };
+    return ADZI_RUN_AS(inplace, NULL, &adzi_op_mul, steps, NULL, a, b);
 }
 
 adz_tensor *adz_mul(adz_tensor *a, adz_tensor *b)

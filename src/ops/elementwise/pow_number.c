@@ -53,10 +53,6 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static const adz_field fields[] = { ADZI_FIELD(pow_attr, exponent) };
 
-const adzi_op adzi_op_pow_number = {
-    .name = "pow_number", .backward = backward, ADZI_FIELDS(fields)
-};
-
 /* Some exponents have a kernel of products, a root or a division, which become vector instructions.
  * Every other float power calls pow of libm once per element. Powers of integers are products in
  * any case. */
@@ -77,33 +73,51 @@ static adzi_kernel kernel_for(adz_dtype dtype, double e)
  * can choose the kernel and be checked. It counts as an operand for the dtype of y. Bool counts as
  * i64. A negative power of an integer is refused, as in PyTorch, because it would be 0 nearly
  * everywhere. */
+static bool check(adzi_call *call, void *block)
+{
+    const pow_attr *at = block;
+    const adz_tensor *x = call->in[0];
+    /* Tells the dtype of y: x is converted to it. */
+    const adz_tensor *number = adzi_number("pow_number", call->in[0], at->exponent);
+    if (number == NULL || !adzi_convert(call, 0, (adz_dtype)number->dtype)) {
+        return false;
+    }
+    if (!adzi_is_float((adz_dtype)number->dtype) && at->exponent < 0) {
+        adzi_error("pow_number", ADZ_ERR_ARGUMENT,
+            "exponent is %s and x%s is %s: an integer has no negative power; convert x to a float",
+            adzi_text_number(at->exponent), adzi_text_shape(x),
+            adz_dtype_name((adz_dtype)x->dtype));
+        return false;
+    }
+    return true;
+}
+
+/* Without a saved x, its memory may be released or written over before the backward. */
+static void save(adzi_call *call, adz_tensor *const *y, const void *block)
+{
+    const pow_attr *at = block;
+    (void)y;
+    if (at->exponent != 0 && at->exponent != 1) {
+        adzi_save_input(call, 0);
+    }
+}
+
+/* The kernel reads the exponent as p[0]. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const pow_attr *at = block;
+    adzi_pointwise(kernel_for((adz_dtype)y[0]->dtype, at->exponent), y[0], 1, in,
+        (double[ADZI_POINTWISE_PARAMS]){ at->exponent });
+}
+
+const adzi_op adzi_op_pow_number = { .name = "pow_number",
+    .backward = backward,
+    ADZI_ATTRIBUTES(pow_attr, fields),
+    .dtypes = ADZI_DTYPES_COMPUTABLE,
+    .strided_inputs = 1u << 0 };
+
 adz_tensor *adz_pow_number(adz_tensor *x, double exponent)
 {
-    adzi_call call;
-    pow_attr attr = { exponent };
-    if (!ADZI_ENTER(&call, pow_number, x) || !adzi_want_computable(&call, 0)) {
-        return NULL;
-    }
-    /* Tells the dtype of y: x is converted to it. The kernel reads the exponent as p[0]. */
-    adz_tensor *number = adzi_number("pow_number", x, exponent);
-    if (number == NULL || !adzi_convert(&call, 0, (adz_dtype)number->dtype)) {
-        return NULL;
-    }
-    adz_dtype dtype = (adz_dtype)number->dtype;
-    if (!adzi_is_float(dtype) && exponent < 0) {
-        return adzi_fail("pow_number", ADZ_ERR_ARGUMENT,
-            "exponent is %s and x%s is %s: an integer has no negative power; convert x to a float",
-            adzi_text_number(exponent), adzi_text_shape(x), adz_dtype_name((adz_dtype)x->dtype));
-    }
-    adz_tensor *y = adzi_new_like(&call, call.in[0]);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    /* Without a saved x, its memory may be released or written over before the backward. */
-    if (exponent != 0 && exponent != 1) {
-        adzi_save_input(&call, 0);
-    }
-    adzi_pointwise(
-        kernel_for(dtype, exponent), y, 1, call.in, (double[ADZI_POINTWISE_PARAMS]){ exponent });
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .save = save, .launch = launch };
+    return ADZI_RUN_STEPS(&adzi_op_pow_number, steps, &(pow_attr){ exponent }, x);
 }

@@ -51,35 +51,34 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *g)
                : ADZ_OK;
 }
 
-static const adzi_op gradient_op = {
-    .size = sizeof(adzi_op), .name = "tanh_backward", .backward = backward, .fused = fused
-};
+static void launch(adz_tensor *const *dx, adz_tensor *const *in, const void *attr)
+{
+    (void)attr;
+    if (in[0]->is_zero) {
+        adzi_fill_zeros(dx[0]);
+    } else {
+        adzi_pointwise(KERNEL_FOR(tanh_backward, dx[0]->dtype), dx[0], 2, in, NULL);
+    }
+}
+
+/* The derivative by dy reads y alone. */
+static const uint32_t saved_for[] = { 1u << 1, 1u << 0 | 1u << 1 };
+
+static const adzi_op gradient_op = { .size = sizeof(adzi_op),
+    .name = "tanh_backward",
+    .backward = backward,
+    .fused = fused,
+    .saved_for = saved_for,
+    .strided_inputs = 1u << 0 | 1u << 1 };
 
 /* dy (1 - y^2) of tensors of one shape. A trace gets operators that exports know. */
 adz_tensor *adzi_tanh_gradient(adz_tensor *dy, adz_tensor *y)
 {
-    adzi_call call;
     if (y == NULL) {
         return NULL;
     }
     if (adzi_self()->tracer != NULL) {
         return adz_mul(dy, adz_number_sub(1, adz_square(y)));
     }
-    if (!adzi_enter(&call, &gradient_op, "dy, y", (adz_tensor *[]){ dy, y }, 2, 0)) {
-        return NULL;
-    }
-    adz_tensor *dx = adzi_new_like(&call, y);
-    if (dx == NULL || !adzi_record(&call, 1, &dx, NULL, 0)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    if (adzi_wants(&call, 1)) {
-        adzi_save_input(&call, 0);
-    }
-    if (call.in[0]->is_zero) {
-        adzi_fill_zeros(dx);
-    } else {
-        adzi_pointwise(KERNEL_FOR(tanh_backward, y->dtype), dx, 2, call.in, NULL);
-    }
-    return adzi_leave(&call, dx);
+    return ADZI_RUN_OF(&gradient_op, launch, NULL, dy, y);
 }

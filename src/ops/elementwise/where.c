@@ -55,23 +55,37 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_where = { .name = "where", .backward = backward, .fused = fused };
+static bool check(adzi_call *call, void *attr)
+{
+    (void)attr;
+    return adzi_want_mask(call, 0) && adzi_promote(call, 1, 2);
+}
+
+/* The dtype is that of the values, and not that of the condition. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *attr)
+{
+    (void)attr;
+    y->dtype = (adz_dtype)in[1]->dtype;
+    return ADZ_OK;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *attr)
+{
+    (void)attr;
+    adzi_pointwise(KERNEL_FOR(where, y[0]->dtype), y[0], 3, in, NULL);
+}
 
 /* Inputs 1 and 2 are the values, input 0 is the condition, which wants no gradient. */
+const adzi_op adzi_op_where = { .name = "where",
+    .backward = backward,
+    .fused = fused,
+    .shape_rule = shape_rule,
+    .saved_inputs = 1u << 0,
+    .strided_inputs = 1u << 0 | 1u << 1 | 1u << 2,
+    .broadcasts = true };
+
 adz_tensor *adz_where(adz_tensor *cond, adz_tensor *a, adz_tensor *b)
 {
-    adzi_call call;
-    int rank; /* the rank and the sizes to which all three inputs broadcast */
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!ADZI_ENTER(&call, where, cond, a, b) || !adzi_want_mask(&call, 0) ||
-        !adzi_promote(&call, 1, 2) || !adzi_broadcast_inputs(&call, &rank, sizes)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, (adz_dtype)call.in[1]->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    adzi_pointwise(KERNEL_FOR(where, y->dtype), y, 3, call.in, NULL);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .launch = launch };
+    return ADZI_RUN_STEPS(&adzi_op_where, steps, NULL, cond, a, b);
 }

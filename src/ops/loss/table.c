@@ -279,7 +279,7 @@ adz_tensor *adz_binary_cross_entropy(
  * of them is infinite, so the difference is not NaN. */
 static adz_tensor *weighed_losses(adz_tensor *x, adz_tensor *target, adz_tensor *pos_weight)
 {
-    adzi_call call; /* checks the inputs; nothing is computed with it */
+    adzi_call call; /* The call is written out, because it only checks the inputs. */
     if (!ADZI_ENTER(&call, binary_cross_entropy_with_logits, x, target, pos_weight) ||
         !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1) ||
         !adzi_pair_loss_same_shape(call.op->name, x, target)) {

@@ -19,6 +19,7 @@ int captured_tests(void);
 int checked_tests(void);
 int exported_tests(void);
 int forms_tests(void);
+int steps_tests(void);
 
 /** Fails the test if two tensors differ in a bit, or if there is none. */
 static inline void assert_same_bits(adz_tensor *a, adz_tensor *b)

@@ -5,5 +5,5 @@
 int main(void)
 {
     return calls_tests() + refused_tests() + captured_tests() + checked_tests() + exported_tests() +
-           forms_tests();
+           forms_tests() + steps_tests();
 }

@@ -51,8 +51,6 @@ typedef struct {
 
 static const adz_field fields[] = { ADZI_FIELD(pinv_attr, rtol) };
 
-const adzi_op adzi_op_pinv = { .name = "pinv", .backward = backward, ADZI_FIELDS(fields) };
-
 adz_tensor *adzi_large_values(const char *op, adz_tensor *a, adz_tensor *s, double rtol)
 {
     if (!(rtol < 0)) {
@@ -85,20 +83,51 @@ static adz_tensor *compute(adz_tensor *a, double rtol)
     return adzi_matmul(adz_mul(adzi_mt(vh), adz_unsqueeze(inverse, -2)), false, u, true);
 }
 
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    pinv_attr at;
+    adz_tensor *value;
+} pinv_call;
+
+static bool check(adzi_call *call, void *block)
+{
+    (void)block;
+    return adzi_want_matrix(call, 0, "a");
+}
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)block;
+    y->shape.sizes[y->shape.rank - 2] = adzi_columns(in[0]);
+    y->shape.sizes[y->shape.rank - 1] = adzi_rows(in[0]);
+    return ADZ_OK;
+}
+
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    pinv_call *c = block;
+    (void)call, (void)y;
+    c->value = compute(adz_detach(in[0]), c->at.rtol);
+    return c->value != NULL;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const pinv_call *c = block;
+    (void)in;
+    adzi_copy(y[0], c->value);
+}
+
+const adzi_op adzi_op_pinv = { .name = "pinv",
+    .backward = backward,
+    ADZI_ATTRIBUTES(pinv_attr, fields),
+    .shape_rule = shape_rule,
+    .saved_inputs = 1u << 0,
+    .saved_results = 1u << 0,
+    .strided_inputs = 1u << 0 };
+
 adz_tensor *adz_pinv(adz_tensor *a, double rtol)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, pinv, a) || !adzi_want_matrix(&call, 0, "a")) {
-        return NULL;
-    }
-    adz_tensor *value = compute(adz_detach(a), rtol);
-    const pinv_attr attr = { rtol };
-    adz_tensor *y = value != NULL ? adzi_new_like(&call, value) : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    adzi_save_result(&call, 0, y);
-    adzi_copy(y, value);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .prepare = prepare, .launch = launch };
+    return ADZI_RUN_STEPS(&adzi_op_pinv, steps, &(pinv_call){ .at = { rtol } }, a);
 }
