@@ -55,7 +55,7 @@ static adz_tensor *zeros_for(const adzi_node *node, int i)
  * the input is not a part of a graph any more, it is a leaf. */
 static adz_tensor *input_for(adzi_node *node, int i, bool wanted, bool graph)
 {
-    const bool is_saved = node->inputs[i].saved != NULL || node->inputs[i].again;
+    const bool is_saved = node->inputs[i].saved != NULL || node->inputs[i].recomputed;
     if (!is_saved && !wanted) {
         return ADZ_NONE;
     }

@@ -21,7 +21,7 @@ static void fill_edge(adzi_edge *edge, adz_tensor *t, uint64_t *sequence)
     edge->node = NULL;
     edge->leaf = NULL;
     edge->saved = NULL;
-    edge->again = false;
+    edge->recomputed = false;
     if (adzi_is_none(t)) {
         return;
     }
@@ -74,7 +74,7 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     node->watched = false;
     atomic_init(&node->kept, false);
     node->readers = 0;
-    node->again = NULL;
+    node->recompute = NULL;
     node->bytes = (uint32_t)bytes;
     node->entry = NULL;
     node->file = NULL;

@@ -19,7 +19,7 @@ typedef struct adzi_edge {
     adz_tensor *saved; /* the saved input, or NULL; if equal to `leaf`, both share a reference */
     uint32_t version;  /* version of the input's storage when the input was saved */
     uint16_t result;   /* the input is this result of `node` */
-    bool again;        /* the backward reads the input, which `node` may have to compute again */
+    bool recomputed;   /* the backward reads the input, which `node` may have to compute again */
 } adzi_edge;
 
 /** What a node keeps of a result, whose tensor may be released before the backward. */
@@ -61,7 +61,7 @@ struct adzi_node {
     adzi_extra *extras;
     void *attr; /* the operator's attributes, behind the extras; autograd/attr.h */
     /* Computes result 0 again, by calls of operators, from what the node has saved; or NULL. */
-    adz_tensor *(*again)(adzi_node *node);
+    adz_tensor *(*recompute)(adzi_node *node);
     atomic_bool kept; /* some node has saved result 0, so computing it again would save nothing */
     adzi_edge inputs[];
 };
@@ -97,7 +97,7 @@ void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value);
 void adzi_node_save_factor(adzi_node *node, int i, adz_tensor *value, int64_t work);
 
 /** Whether a result of this size is computed again at all: only under adz_set_recomputing(). */
-bool adzi_is_worth_again(const adz_tensor *t);
+bool adzi_is_worth_recomputing(const adz_tensor *t);
 
 /** Tells the node of a tensor that ends, and whose readers may compute it again. */
 void adzi_result_ends(adz_tensor *t);

@@ -284,7 +284,7 @@ static void commit_inplace(adzi_call *call, adz_tensor *x, bool saves_result)
     }
     ++x->storage->history;
     adzi_node *before = x->node;
-    x->again = false; /* the earlier node keeps the storage, whose version has risen */
+    x->recomputable = false; /* the earlier node keeps the storage, whose version has risen */
     if (before != NULL && before->results[x->result].retains == x) {
         before->results[x->result].retains = NULL;
     }

@@ -163,10 +163,10 @@ static inline void adzi_save_input(adzi_call *call, int i)
  * (Note [Inputs that are computed again] in saved.c). Call it after adzi_record; it does nothing if
  * the call is not recorded.
  */
-static inline void adzi_offer_again(adzi_call *call, adz_tensor *(*again)(adzi_node *node))
+static inline void adzi_offer_recompute(adzi_call *call, adz_tensor *(*recompute)(adzi_node *node))
 {
     if (call->node != NULL && !call->inplace) {
-        call->node->again = again;
+        call->node->recompute = recompute;
     }
 }
 

@@ -27,7 +27,7 @@ typedef struct {
     double tolerance;
 } comparison;
 
-/* ---- both ways ------------------------------------------------------------------------------ */
+/* ---- both sides ------------------------------------------------------------------------------ */
 
 /* Upstream gradients for the float results, which differ from element to element. */
 static size_t make_upstream(
@@ -75,9 +75,9 @@ static bool compute(const comparison *c, const adz_operator *op, bool graph, out
 /* ---- comparing ------------------------------------------------------------------------------ */
 
 /* Compares element by element. `what` names the tensor, `ours` and `theirs` are computed by the
- * operator's `way` and by its expression. */
+ * operator's `member` and by its expression. */
 static bool agree(
-    const comparison *c, const char *what, const char *way, adz_tensor *ours, adz_tensor *theirs)
+    const comparison *c, const char *what, const char *member, adz_tensor *ours, adz_tensor *theirs)
 {
     const adz_tensor *a = adz_contiguous(adz_to(adz_detach(ours), ADZ_F64));
     const adz_tensor *b = adz_contiguous(adz_to(adz_detach(theirs), ADZ_F64));
@@ -92,7 +92,7 @@ static bool agree(
             !(isfinite(y[i]) && difference <= allowed)) {
             adzi_error(c->name, ADZ_ERR_NUMERIC,
                 "%s%s, element %lld in row-major order, is %s by the operator's %s, but %s by its expression",
-                what, adzi_text_shape(a), (long long)i, adzi_text_number(x[i]), way,
+                what, adzi_text_shape(a), (long long)i, adzi_text_number(x[i]), member,
                 adzi_text_number(y[i]));
             return false;
         }
@@ -101,13 +101,13 @@ static bool agree(
 }
 
 static bool compare_gradients(
-    const comparison *c, const char *way, const outcome *ours, const outcome *theirs)
+    const comparison *c, const char *member, const outcome *ours, const outcome *theirs)
 {
     bool good = true;
     for (size_t i = 0; i < c->n_wanted && good; ++i) {
         char what[48];
         snprintf(what, sizeof what, "the gradient of input %d", c->positions[i]);
-        good = agree(c, what, way, ours->gradients[i], theirs->gradients[i]);
+        good = agree(c, what, member, ours->gradients[i], theirs->gradients[i]);
     }
     return good;
 }

@@ -9,8 +9,8 @@
  *
  * This note holds under adz_set_recomputing(). A layer_norm or an activation function saves its own
  * input, from which its result can be computed again. A product that reads this result need not
- * keep it then. The edge of the product says `again`, and the node that computed the result counts
- * the edge among its readers.
+ * keep it then. The edge of the product says `recomputed`, and the node that computed the result
+ * counts the edge among its readers.
  *
  * While the result lives, its storage is saved once for all readers. When the tensor ends and
  * nobody else holds the storage, the elements are released: this happens in the forward, at the end
@@ -38,7 +38,7 @@ enum {
     AGAIN_WORK = 64        /* with less work for each element, a second forward takes long */
 };
 
-bool adzi_is_worth_again(const adz_tensor *t)
+bool adzi_is_worth_recomputing(const adz_tensor *t)
 {
     const adzi_thread *thread = adzi_self();
     return (size_t)t->numel * adzi_item_size(t) >= AGAIN_BYTES &&
@@ -57,7 +57,7 @@ void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
     edge->saved = value == edge->leaf ? value : adzi_retain(value);
     edge->version = value->storage->version;
     node->saves = true;
-    if (edge->node != NULL && edge->node->again != NULL) {
+    if (edge->node != NULL && edge->node->recompute != NULL) {
         atomic_store_explicit(&edge->node->kept, true, memory_order_relaxed);
     }
 }
@@ -66,9 +66,9 @@ void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
 static bool can_repeat(const adzi_edge *edge, const adz_tensor *value)
 {
     const adzi_node *from = edge->node;
-    if (from == NULL || from->again == NULL || from->readers == UINT16_MAX ||
+    if (from == NULL || from->recompute == NULL || from->readers == UINT16_MAX ||
         atomic_load_explicit(&from->kept, memory_order_relaxed) || value->node != from ||
-        value->storage->version != 0 || !adzi_is_worth_again(value)) {
+        value->storage->version != 0 || !adzi_is_worth_recomputing(value)) {
         return false;
     }
     for (int i = 0; i < from->n_inputs; ++i) {
@@ -103,11 +103,11 @@ void adzi_node_save_factor(adzi_node *node, int i, adz_tensor *value, int64_t wo
         adzi_node_save_input(node, i, value);
         return;
     }
-    edge->again = true;
+    edge->recomputed = true;
     edge->version = 0;
     node->saves = true;
     ++edge->node->readers;
-    value->again = true;
+    value->recomputable = true;
 }
 
 /* Takes the storage of result 0 away from its node. With `ended`, does so only if nobody else than
@@ -141,7 +141,7 @@ void adzi_result_ends(adz_tensor *t)
 static void end_reading(adzi_edge *edge)
 {
     adzi_node *from = edge->node;
-    edge->again = false;
+    edge->recomputed = false;
     if (--from->readers > 0) {
         return;
     }
@@ -177,7 +177,7 @@ void adzi_node_release_saved(adzi_node *node)
     for (int i = 0, n = node->n_inputs; i < n; ++i) {
         adz_tensor *saved = node->inputs[i].saved;
         node->inputs[i].saved = NULL;
-        if (node->inputs[i].again) {
+        if (node->inputs[i].recomputed) {
             end_reading(&node->inputs[i]);
         }
         if (saved != node->inputs[i].leaf) {
@@ -226,7 +226,7 @@ static adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
 /* The storage of a result that its readers do not keep, with a reference of the caller: the storage
  * that is kept for all of them or, if there is none, one that is computed now and kept if there are
  * other readers. NULL with the error recorded. */
-static adzi_storage *storage_again(adzi_thread *thread, adzi_node *from)
+static adzi_storage *recomputed_storage(adzi_thread *thread, adzi_node *from)
 {
     adzi_result *r = &from->results[0];
     pthread_mutex_lock(&lock);
@@ -241,7 +241,7 @@ static adzi_storage *storage_again(adzi_thread *thread, adzi_node *from)
     const bool recording = thread->grad_enabled;
     const size_t mark = thread->n_temporaries;
     thread->grad_enabled = false;
-    adz_tensor *y = from->again(from);
+    adz_tensor *y = from->recompute(from);
     thread->grad_enabled = recording;
     if (y != NULL) {
         storage = y->storage;
@@ -255,12 +255,12 @@ static adzi_storage *storage_again(adzi_thread *thread, adzi_node *from)
 }
 
 /* Saves an input that its node computes again. False with the error recorded. */
-static bool save_again(adzi_node *node, adzi_edge *edge)
+static bool save_recomputed(adzi_node *node, adzi_edge *edge)
 {
     adzi_thread *thread = adzi_self();
     adzi_node *from = edge->node;
     const adzi_result *r = &from->results[0];
-    adzi_storage *storage = storage_again(thread, from);
+    adzi_storage *storage = recomputed_storage(thread, from);
     if (storage == NULL) {
         return false;
     }
@@ -281,7 +281,7 @@ static bool save_again(adzi_node *node, adzi_edge *edge)
 adz_tensor *adzi_saved_input(adzi_node *node, int i)
 {
     adzi_edge *edge = &node->inputs[i];
-    if (edge->again && !save_again(node, edge)) {
+    if (edge->recomputed && !save_recomputed(node, edge)) {
         return NULL;
     }
     if (edge->saved == NULL) {

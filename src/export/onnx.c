@@ -360,7 +360,7 @@ static bool choose_batch(adzi_onnx *g, adz_batch_dimension wanted)
         }
         return true;
     }
-    const adzi_traced_call *hindrance = adzi_onnx_carry(g);
+    const adzi_traced_call *hindrance = adzi_onnx_find_batches(g);
     if (wanted == ADZ_BATCH_FREE && hindrance != NULL) {
         g->call = hindrance;
         return adzi_onnx_refuse(g, "can only be written for the batch size of the inputs");

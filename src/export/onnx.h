@@ -240,19 +240,19 @@ typedef size_t adzi_onnx_lister(const adzi_onnx *g, int64_t *values);
 /* ---- where the batch goes (onnx_batch.c) ---------------------------------------------------- */
 
 /** Results that broadcast the inputs, as elementwise operators do. */
-bool adzi_onnx_carry_broadcast(const adzi_onnx *g);
+bool adzi_onnx_batch_broadcast(const adzi_onnx *g);
 /** Results with the batch where input 0 has it, if the attribute "dim" is another dimension. */
-bool adzi_onnx_carry_but_dim(const adzi_onnx *g);
+bool adzi_onnx_batch_but_dim(const adzi_onnx *g);
 /** Results with the batch where input 0 has it. */
-bool adzi_onnx_carry_first(const adzi_onnx *g);
+bool adzi_onnx_batch_first(const adzi_onnx *g);
 /** For other rules: gives all results the batch of input 0, in dimension `axis`. Nothing if that
  * has no batch. Returns true. */
-bool adzi_onnx_carry_to(const adzi_onnx *g, int axis);
+bool adzi_onnx_batch_to(const adzi_onnx *g, int axis);
 /** Calls that are written for the traced batch size only, unless no input has the batch. */
-bool adzi_onnx_carry_none(const adzi_onnx *g);
+bool adzi_onnx_batch_none(const adzi_onnx *g);
 
 /** Another rule. It stands beside its operator. */
-typedef bool adzi_onnx_carrier(const adzi_onnx *g);
+typedef bool adzi_onnx_batch_rule(const adzi_onnx *g);
 
 /** Whether input i is a constant whose elements all have the same bits, such as a state of zeros.
  */
@@ -266,6 +266,6 @@ int adzi_onnx_repeats(const adzi_onnx *g, int i);
  * Finds the batch dimension of each value. `inputs` begin with a dimension of the batch if they
  * have rank 1 or more and that size. Returns the first call that would fix the batch, or NULL.
  */
-const adzi_traced_call *adzi_onnx_carry(adzi_onnx *g);
+const adzi_traced_call *adzi_onnx_find_batches(adzi_onnx *g);
 
 #endif

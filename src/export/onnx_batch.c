@@ -26,7 +26,7 @@ static adzi_onnx_batch batch_of(const adzi_onnx *g, int i)
     return g->call->in[i] < 0 ? (adzi_onnx_batch){ -1, 0, 0 } : *adzi_onnx_batch_in(g, i);
 }
 
-bool adzi_onnx_carry_none(const adzi_onnx *g)
+bool adzi_onnx_batch_none(const adzi_onnx *g)
 {
     for (int i = 0; i < g->call->n_in; ++i) {
         if (has(batch_of(g, i))) {
@@ -66,7 +66,7 @@ int adzi_onnx_repeats(const adzi_onnx *g, int i)
 
 /* Dimensions are aligned at the last one. Where one input has the batch, the others have it too, or
  * broadcast, or are constants of one number, which can be made to broadcast. */
-bool adzi_onnx_carry_broadcast(const adzi_onnx *g)
+bool adzi_onnx_batch_broadcast(const adzi_onnx *g)
 {
     const int rank = adzi_onnx_result(g, 0)->rank;
     adzi_onnx_batch y = { -1, 0, 0 };
@@ -90,7 +90,7 @@ bool adzi_onnx_carry_broadcast(const adzi_onnx *g)
     return true;
 }
 
-bool adzi_onnx_carry_to(const adzi_onnx *g, int axis)
+bool adzi_onnx_batch_to(const adzi_onnx *g, int axis)
 {
     adzi_onnx_batch b = batch_of(g, 0);
     b.axis = has(b) ? axis : -1;
@@ -100,20 +100,20 @@ bool adzi_onnx_carry_to(const adzi_onnx *g, int axis)
     return true;
 }
 
-bool adzi_onnx_carry_first(const adzi_onnx *g)
+bool adzi_onnx_batch_first(const adzi_onnx *g)
 {
     for (int i = 1; i < g->call->n_in; ++i) {
         if (has(batch_of(g, i))) {
             return false;
         }
     }
-    return adzi_onnx_carry_to(g, batch_of(g, 0).axis);
+    return adzi_onnx_batch_to(g, batch_of(g, 0).axis);
 }
 
-bool adzi_onnx_carry_but_dim(const adzi_onnx *g)
+bool adzi_onnx_batch_but_dim(const adzi_onnx *g)
 {
     const int dim = (int)adzi_attr_whole(g->call->op, g->call->attr, "dim");
-    return (!has(batch_of(g, 0)) || batch_of(g, 0).axis != dim) && adzi_onnx_carry_first(g);
+    return (!has(batch_of(g, 0)) || batch_of(g, 0).axis != dim) && adzi_onnx_batch_first(g);
 }
 
 /* ---- the walk over the calls ---------------------------------------------------------------- */
@@ -136,7 +136,7 @@ static bool begin(adzi_onnx *g)
     return found;
 }
 
-const adzi_traced_call *adzi_onnx_carry(adzi_onnx *g)
+const adzi_traced_call *adzi_onnx_find_batches(adzi_onnx *g)
 {
     const adzi_trace *trace = g->trace;
     for (size_t i = 0; i < trace->n_values; ++i) {
@@ -147,7 +147,7 @@ const adzi_traced_call *adzi_onnx_carry(adzi_onnx *g)
         const adzi_traced_call *c = &trace->calls[i];
         const adzi_row *row = c->row;
         g->call = c;
-        if (c->used && row != NULL && row->onnx.carry != NULL && !row->onnx.carry(g)) {
+        if (c->used && row != NULL && row->onnx.batch_rule != NULL && !row->onnx.batch_rule(g)) {
             g->free_batch = false;
             for (size_t k = 0; k < trace->n_values; ++k) {
                 g->values[k].batch = (adzi_onnx_batch){ -1, 0, 0 };

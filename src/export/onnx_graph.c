@@ -235,7 +235,7 @@ const char *adzi_onnx_in(adzi_onnx *g, int i)
         return "";
     }
     /* A constant that was made for the traced batch size is cut to size 1, which broadcasts. */
-    const bool broadcasts = g->call->row->onnx.carry == adzi_onnx_carry_broadcast;
+    const bool broadcasts = g->call->row->onnx.batch_rule == adzi_onnx_batch_broadcast;
     const int repeats = broadcasts ? adzi_onnx_repeats(g, i) : -1;
     const char *name = adzi_onnx_name(g, value);
     return repeats >= 0 && name != NULL ? adzi_onnx_first(g, name, repeats) : name;

@@ -66,7 +66,7 @@ typedef struct adzi_onnx_row {
     bool (*print)(struct adzi_onnx *g);
     /** Finds the batch dimension of the results from that of the inputs. False if the nodes would
      * be right for the traced batch size only. */
-    bool (*carry)(const struct adzi_onnx *g);
+    bool (*batch_rule)(const struct adzi_onnx *g);
     /** The nodes, for adzi_onnx_print_text. A type alone, "Abs", is a node of that type with the
      * inputs of the call. Else the text says what the nodes take:
      *
@@ -106,11 +106,11 @@ typedef struct adzi_row {
     bool overwrites;           /* in place, it does not read the old elements */
     bool copies;               /* the result has the elements of the last input */
     const char *attributes[2]; /* the names of those that the writers need as numbers */
-    double otherwise;          /* the value of an attribute that the call does not have */
+    double default_value;      /* the value of an attribute that the call does not have */
     /** In a training step, the C file gets the operator's expression and not the single call. The
      * derived backward uses the values within the expression, which would be computed twice
      * otherwise. */
-    bool apart;
+    bool decomposed;
     adzi_c99_row c;
     adzi_onnx_row onnx;
 } adzi_row;

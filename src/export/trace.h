@@ -200,8 +200,8 @@ bool adzi_trace_note_update(
 adz_status adzi_trace_note_refused(adzi_tracer *tracer, const char *function, const char *why);
 void adzi_trace_note_moves(adzi_tracer *tracer);
 
-/** Chooses between the two forms of a call whose row is `apart`: its expression if the function
- * has called a backward, which goes on from there, or else the call. */
+/** Chooses between the two forms of a call whose row is `decomposed`: its expression if the
+ * function has called a backward, which goes on from there, or else the call. */
 void adzi_trace_choose(adzi_trace *trace);
 
 /** Fills in `becomes` of all values. Call it before anything is put back. False with the error

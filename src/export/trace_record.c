@@ -183,7 +183,7 @@ int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-enum { MOST_APART = 8, MOST_KEPT = 8 }; /* results of a call that is traced twice; values kept */
+enum { MOST_TWICE = 8, MOST_KEPT = 8 }; /* results of a call that is traced twice; values kept */
 
 /* The operator's expression, or NULL, as for a program that knows an older header. */
 static adz_expression_function expression_of(const adz_operator *op)
@@ -368,18 +368,18 @@ static bool trace_printed(adzi_trace *trace, const adzi_report *r)
 
 /* Whether a backward reads what the operator's expression computes, which costs as much as the call
  * itself. */
-static bool is_apart(const adzi_trace *trace, const adzi_report *r)
+static bool is_decomposed(const adzi_trace *trace, const adzi_report *r)
 {
     const adzi_row *row = r->op->size == 0 ? adzi_row_of(r->op->name) : NULL;
-    return trace->step && r->records && r->op->backward == NULL && row != NULL && row->apart &&
-           r->n_results <= MOST_APART;
+    return trace->step && r->records && r->op->backward == NULL && row != NULL && row->decomposed &&
+           r->n_results <= MOST_TWICE;
 }
 
 /* Traces the expression, whose graph the results get, and the call itself. It is not known yet
  * whether a backward follows: adzi_trace_choose leaves one of them without use. */
 static bool trace_both(adzi_trace *trace, const adzi_report *r)
 {
-    int made[MOST_APART];
+    int made[MOST_TWICE];
     bool good = trace_expression(trace, r) && !trace->failed;
     for (int k = 0; k < r->n_results && good; ++k) {
         made[k] = adzi_trace_value_of(trace, r->results[k]);
@@ -409,7 +409,7 @@ static bool trace_call(adzi_trace *trace, const adzi_report *r)
             "an operator of the program with the name of one of adze's cannot be exported without an expression; set .expression of its adz_operator");
         return false;
     }
-    return is_apart(trace, r) ? trace_both(trace, r) : trace_printed(trace, r);
+    return is_decomposed(trace, r) ? trace_both(trace, r) : trace_printed(trace, r);
 }
 
 /* After the report, launches belong to the call. A view computes nothing. */

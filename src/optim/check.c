@@ -22,7 +22,7 @@ enum {
 static const char function[] = "adz_optimizer_check";
 
 /* The expression of the whole parameter, the kernel, and the expression of two halves. */
-enum { EXPRESSED, BY_KERNEL, HALVES, WAYS };
+enum { EXPRESSED, BY_KERNEL, HALVES, VARIANTS };
 
 typedef struct {
     const adz_optimizer_type *type;
@@ -33,8 +33,8 @@ typedef struct {
     adz_dtype dtype;
     int64_t n, half; /* elements of the parameter, and of its first half */
     int step;
-    adz_optimizer *optimizers[WAYS];           /* NULL for a way that the type does not have */
-    adz_tensor *w[WAYS], *second;              /* `second` is the second half */
+    adz_optimizer *optimizers[VARIANTS];       /* NULL for a variant that the type does not have */
+    adz_tensor *w[VARIANTS], *second;          /* `second` is the second half */
     adz_tensor *old[1 + ADZ_OPTIMIZER_STATES]; /* values before the step; NULL: there were none */
 } check;
 
@@ -110,10 +110,10 @@ static const char *name_of(const check *c, int k)
     return k == 0 ? "the parameter" : c->type->states[k - 1].name;
 }
 
-/* Elements of a value that were computed in another way than by the expression. */
+/* Elements of a value that were computed otherwise than by the expression. */
 typedef struct part {
-    const char *way; /* for messages */
-    int k;           /* 0 for the parameter, else state k - 1 */
+    const char *variant; /* for messages */
+    int k;               /* 0 for the parameter, else state k - 1 */
     const adz_tensor *elements;
     int64_t first; /* the position of the first of them in the value */
     double ulps;   /* how far they may be off, in units in the last place */
@@ -131,7 +131,7 @@ static void report(const check *c, const part *p, int64_t i, double x, double y)
     adzi_error(function, ADZ_ERR_NUMERIC,
         "%s: in step %d of a %s parameter of %lld elements, with %s, element %lld of %s is %s by %s, but %s by its `update`",
         c->type->name, c->step + 1, adz_dtype_name(c->dtype), (long long)c->n,
-        adzi_text_get(&settings), (long long)i, name_of(c, p->k), adzi_text_number(x), p->way,
+        adzi_text_get(&settings), (long long)i, name_of(c, p->k), adzi_text_number(x), p->variant,
         adzi_text_number(y));
     adzi_text_free(&settings);
 }
@@ -225,18 +225,18 @@ static bool keep_old(check *c)
     return true;
 }
 
-/* Gives the gradients of the step and makes it, in each way. */
+/* Gives the gradients of the step and makes it, for each variant. */
 static bool make_step(const check *c, adz_tensor *gradient)
 {
     bool good = true;
-    for (int way = 0; way < WAYS && good; ++way) {
-        adz_optimizer *o = c->optimizers[way];
+    for (int variant = 0; variant < VARIANTS && good; ++variant) {
+        adz_optimizer *o = c->optimizers[variant];
         if (o == NULL) {
             continue;
         }
-        adz_tensor *g = way == HALVES ? values(c, 0, c->half, c->step) : gradient;
-        good = g != NULL && adz_tensor_set_grad(c->w[way], g) == ADZ_OK;
-        if (good && way == HALVES) {
+        adz_tensor *g = variant == HALVES ? values(c, 0, c->half, c->step) : gradient;
+        good = g != NULL && adz_tensor_set_grad(c->w[variant], g) == ADZ_OK;
+        if (good && variant == HALVES) {
             g = values(c, c->half, c->n - c->half, c->step);
             good = g != NULL && adz_tensor_set_grad(c->second, g) == ADZ_OK;
         }
@@ -296,25 +296,25 @@ static adz_tensor *leaf(const check *c, int64_t first, int64_t n)
 static bool make_optimizers(check *c, size_t n_settings)
 {
     c->half = c->n / 2;
-    const bool has[WAYS] = { true, c->type->kernels[c->dtype] != NULL,
+    const bool has[VARIANTS] = { true, c->type->kernels[c->dtype] != NULL,
         !c->expressed.whole && c->n > 1 };
-    for (int way = 0; way < WAYS; ++way) {
-        c->optimizers[way] = NULL;
+    for (int variant = 0; variant < VARIANTS; ++variant) {
+        c->optimizers[variant] = NULL;
     }
-    for (int way = 0; way < WAYS; ++way) {
-        if (!has[way]) {
+    for (int variant = 0; variant < VARIANTS; ++variant) {
+        if (!has[variant]) {
             continue;
         }
-        c->w[way] = leaf(c, 0, way == HALVES ? c->half : c->n);
-        c->second = way == HALVES ? leaf(c, c->half, c->n - c->half) : NULL;
-        if (c->w[way] == NULL || (way == HALVES && c->second == NULL)) {
+        c->w[variant] = leaf(c, 0, variant == HALVES ? c->half : c->n);
+        c->second = variant == HALVES ? leaf(c, c->half, c->n - c->half) : NULL;
+        if (c->w[variant] == NULL || (variant == HALVES && c->second == NULL)) {
             return false;
         }
-        adz_tensor *const list[] = { c->w[way], c->second };
-        c->optimizers[way] =
-            adzi_optimizer_make(function, way == BY_KERNEL ? c->type : &c->expressed,
-                adz_tensor_list_of(list, way == HALVES ? 2 : 1), c->settings, n_settings);
-        if (c->optimizers[way] == NULL) {
+        adz_tensor *const list[] = { c->w[variant], c->second };
+        c->optimizers[variant] =
+            adzi_optimizer_make(function, variant == BY_KERNEL ? c->type : &c->expressed,
+                adz_tensor_list_of(list, variant == HALVES ? 2 : 1), c->settings, n_settings);
+        if (c->optimizers[variant] == NULL) {
             return false;
         }
     }
@@ -331,8 +331,8 @@ static bool compare_steps(check *c, size_t n_settings, adz_dtype dtype, int64_t 
     for (c->step = 0; c->step < steps && good; ++c->step) {
         good = compare_step(c);
     }
-    for (int way = 0; way < WAYS && scope != NULL; ++way) {
-        adz_optimizer_release(&c->optimizers[way]);
+    for (int variant = 0; variant < VARIANTS && scope != NULL; ++variant) {
+        adz_optimizer_release(&c->optimizers[variant]);
     }
     adz_scope_close(scope);
     return good;

@@ -228,7 +228,7 @@ void adzi_tensor_destroy(adz_tensor *t)
         adzi_tape.gradient_free(t);
     }
     if (t->node != NULL) {
-        if (t->again) {
+        if (t->recomputable) {
             adzi_tape.result_ends(t);
         }
         adzi_tape.node_release(thread, t->node);

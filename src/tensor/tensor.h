@@ -60,14 +60,14 @@ struct adz_tensor {
     bool requires_grad; /* set by the user for a leaf; results want a gradient if `node` is set */
     bool is_view;       /* shares storage with the tensor it was made from */
     bool retains_grad;
-    bool is_one : 1;  /* every element is 1, also for a plan: products with it are left out */
-    bool is_zero : 1; /* every element is 0, also for a plan: products with it are zeros. False for
-                       what a program gets, which it may write to */
-    bool is_unit : 1; /* see adzi_unit_column */
-    bool joined;      /* a storage follows in the same block; see adzi_home */
-    uint32_t history; /* the history of the storage when `node` was set */
-    uint16_t result;  /* the index of the tensor among the results of `node` */
-    bool again;       /* `node` may have to compute the tensor again, and hears of its end */
+    bool is_one : 1;   /* every element is 1, also for a plan: products with it are left out */
+    bool is_zero : 1;  /* every element is 0, also for a plan: products with it are zeros. False for
+                        what a program gets, which it may write to */
+    bool is_unit : 1;  /* see adzi_unit_column */
+    bool joined;       /* a storage follows in the same block; see adzi_home */
+    uint32_t history;  /* the history of the storage when `node` was set */
+    uint16_t result;   /* the index of the tensor among the results of `node` */
+    bool recomputable; /* `node` may have to compute the tensor again, and hears of its end */
     adzi_storage *storage;
     char *data; /* the first element */
     int64_t numel;

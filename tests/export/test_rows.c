@@ -110,7 +110,7 @@ static void every_operator_has_a_way_to_be_written(void **state)
 static void check_row(const adzi_row *row)
 {
     const adzi_c99_row *c = &row->c;
-    if ((row->onnx.print != NULL) != (row->onnx.carry != NULL)) {
+    if ((row->onnx.print != NULL) != (row->onnx.batch_rule != NULL)) {
         fault(row->op, "a printer of ONNX needs to know where the batch goes, and nobody else");
     }
     if ((row->onnx.print == adzi_onnx_print_text) != (row->onnx.text != NULL)) {

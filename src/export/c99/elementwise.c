@@ -64,7 +64,7 @@ static void numbers_of(const adzi_c99_call *call, double numbers[2])
     const adzi_row *r = call->row;
     for (int k = 0; k < 2; ++k) {
         numbers[k] =
-            r->attributes[k] != NULL ? adzi_c99_attr(call, r->attributes[k], r->otherwise) : 1;
+            r->attributes[k] != NULL ? adzi_c99_attr(call, r->attributes[k], r->default_value) : 1;
     }
 }
 

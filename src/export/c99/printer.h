@@ -77,7 +77,7 @@ const adzi_c99_value *adzi_c99_in(const adzi_c99 *c, const adzi_c99_call *call, 
 const adzi_c99_value *adzi_c99_out(const adzi_c99 *c, const adzi_c99_call *call, int k);
 
 /** An attribute by its name in the operator's table of fields; `otherwise` if there is none. */
-double adzi_c99_attr(const adzi_c99_call *call, const char *field, double otherwise);
+double adzi_c99_attr(const adzi_c99_call *call, const char *field, double default_value);
 
 /** The elements of an attribute that is a list, or NULL. */
 const void *adzi_c99_attr_list(const adzi_c99_call *call, const char *field);

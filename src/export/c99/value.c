@@ -29,11 +29,11 @@ static const adz_field *field_of(const adzi_c99_call *call, const char *name)
     return NULL;
 }
 
-double adzi_c99_attr(const adzi_c99_call *call, const char *field, double otherwise)
+double adzi_c99_attr(const adzi_c99_call *call, const char *field, double default_value)
 {
     const adz_field *f = field_of(call, field);
     if (f == NULL) {
-        return otherwise;
+        return default_value;
     }
     const char *at = (const char *)call->attr + f->offset;
     union {

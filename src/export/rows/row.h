@@ -19,16 +19,18 @@
     .c = { .print = adzi_c99_elementwise, .element = y_, .of_doubles = why_ }
 
 /** Functions add the nodes and say where the batch goes; `type_` may be NULL. */
-#define ONNX(print_, carry_, type_) \
-    .onnx = { .print = adzi_onnx_print_##print_, .carry = adzi_onnx_carry_##carry_, .type = type_ }
+#define ONNX(print_, batch_, type_)                                                              \
+    .onnx = {                                                                                    \
+        .print = adzi_onnx_print_##print_, .batch_rule = adzi_onnx_batch_##batch_, .type = type_ \
+    }
 
-/** ONNX_TEXT(text, carry, more...): a text of the nodes, a function that says where the batch goes,
+/** ONNX_TEXT(text, batch, more...): a text of the nodes, a function that says where the batch goes,
  * and further columns. */
 #define ONNX_TEXT(...) ONNX_TEXT_(__VA_ARGS__, .type = NULL)
-#define ONNX_TEXT_(text_, carry_, ...)       \
-    .onnx = { .print = adzi_onnx_print_text, \
-        .carry = adzi_onnx_carry_##carry_,   \
-        .text = text_,                       \
+#define ONNX_TEXT_(text_, batch_, ...)          \
+    .onnx = { .print = adzi_onnx_print_text,    \
+        .batch_rule = adzi_onnx_batch_##batch_, \
+        .text = text_,                          \
         __VA_ARGS__ }
 
 /** ONNX_NODE(text, more...): that of an elementwise operator, whose inputs broadcast. */

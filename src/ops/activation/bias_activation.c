@@ -216,7 +216,7 @@ KERNEL_TABLE_FLOAT(dropout_again);
 
 /* y of a node that has saved its inputs: a call without dropout, to which the mask is applied in
  * place. A trace sees calls only, so it gets the mask's own call. */
-static adz_tensor *again(adzi_node *node)
+static adz_tensor *recompute(adzi_node *node)
 {
     enum { GRAIN = ADZI_POINTWISE_GRAIN / ADZI_GROUP_WORDS };
     const bias_activation_attr *at = adzi_attr(node, bias_activation_attr);
@@ -366,7 +366,7 @@ static void save(adzi_call *call, adz_tensor *const *y, const void *block)
         adzi_save_input(call, i);
     }
     if (reads_inputs(&c->at)) {
-        adzi_offer_again(call, again);
+        adzi_offer_recompute(call, recompute);
     }
 }
 

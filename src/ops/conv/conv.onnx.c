@@ -4,7 +4,7 @@
 #include "export/onnx.h"
 
 adzi_onnx_printer adzi_onnx_print_conv;
-adzi_onnx_carrier adzi_onnx_carry_conv;
+adzi_onnx_batch_rule adzi_onnx_batch_conv;
 
 enum { X, WEIGHT, BIAS };
 
@@ -49,9 +49,9 @@ bool adzi_onnx_print_conv(adzi_onnx *g)
 }
 
 /* The items of a batch are independent; nothing else may depend on its size. */
-bool adzi_onnx_carry_conv(const adzi_onnx *g)
+bool adzi_onnx_batch_conv(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, X)->axis;
     return (axis < 0 || (axis == 0 && adzi_onnx_input(g, X)->rank == spatial(g) + 2)) &&
-           adzi_onnx_carry_first(g);
+           adzi_onnx_batch_first(g);
 }

@@ -4,7 +4,7 @@
 adzi_c99_printer adzi_c99_conv, adzi_c99_conv_transpose, adzi_c99_conv_weight, adzi_c99_fold,
     adzi_c99_unfold;
 adzi_onnx_printer adzi_onnx_print_conv;
-adzi_onnx_carrier adzi_onnx_carry_conv;
+adzi_onnx_batch_rule adzi_onnx_batch_conv;
 
 #define NO_PATCHES "has no counterpart in ONNX's opset 17; write it as a convolution"
 

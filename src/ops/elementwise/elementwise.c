@@ -95,7 +95,7 @@ adz_tensor *adzi_call1(
     }
     if (call.node != NULL) {
         save(&call, form->saves, y);
-        adzi_offer_again(&call, form->again);
+        adzi_offer_recompute(&call, form->recompute);
     }
     adzi_pointwise(kernel_of(form, &call), y, 1, call.in, p);
     return inplace && form->saves == ADZI_SAVES_Y ? adzi_leave_saving(&call, y)

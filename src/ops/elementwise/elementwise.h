@@ -30,12 +30,12 @@ typedef struct adzi_elementwise {
     const adzi_kernel *kernels; /* [level][dtype], of `columns` dtypes each */
     int columns;                /* 2: f32 and f64; 6: all that arithmetic knows */
     adzi_types types;
-    unsigned saves;                       /* a sum of ADZI_SAVES_ */
-    unsigned saves_for_b;                 /* the same, if b wants a gradient */
-    const char *instead;                  /* bool is refused with the advice to use this; or NULL */
-    size_t attr_size;                     /* bytes of the attributes; 0 for none */
-    adz_tensor *(*again)(adzi_node *);    /* computes y again (adzi_offer_again), or NULL */
-    bool (*check)(const adzi_call *call); /* refuses elements; or NULL */
+    unsigned saves;       /* a sum of ADZI_SAVES_ */
+    unsigned saves_for_b; /* the same, if b wants a gradient */
+    const char *instead;  /* bool is refused with the advice to use this; or NULL */
+    size_t attr_size;     /* bytes of the attributes; 0 for none */
+    adz_tensor *(*recompute)(adzi_node *); /* computes y again (adzi_offer_recompute), or NULL */
+    bool (*check)(const adzi_call *call);  /* refuses elements; or NULL */
 } adzi_elementwise;
 
 /** The members that name the kernels: a table of KERNEL_TABLE_FLOAT, _PRODUCT or _ALL. */

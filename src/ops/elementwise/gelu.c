@@ -78,7 +78,7 @@ const adzi_op adzi_op_gelu = { .name = "gelu",
     ADZI_FIELDS(fields),
     .expression = expression };
 
-static adz_tensor *again(adzi_node *node)
+static adz_tensor *recompute(adzi_node *node)
 {
     return adz_gelu(adzi_saved_input(node, 0), adzi_attr(node, gelu_attr)->approximate);
 }
@@ -87,7 +87,7 @@ static adz_tensor *again(adzi_node *node)
 #define GELU_FORM(name)                                                                           \
     {                                                                                             \
         .op = &adzi_op_gelu, ADZI_KERNELS(name), .types = ADZI_ONLY_FLOAT, .saves = ADZI_SAVES_X, \
-        .attr_size = sizeof(gelu_attr), .again = again                                            \
+        .attr_size = sizeof(gelu_attr), .recompute = recompute                                    \
     }
 static const adzi_elementwise forms[] = { GELU_FORM(gelu), GELU_FORM(gelu_tanh) };
 

@@ -324,9 +324,9 @@ static inline adz_tensor *READ_nothing(adzi_node *node, int i)
 /* Activations save x, because y need not determine it, and offer to compute y again. */
 #define ACTIVATION_FORM(fn, members, size)                                                    \
     DESCRIBED(fn, members, ADZI_KERNELS(fn), .types = ADZI_ONLY_FLOAT, .saves = ADZI_SAVES_X, \
-        .attr_size = size, .again = fn##_again)
+        .attr_size = size, .recompute = fn##_recompute)
 #define ACTIVATION(fn, ...)                                  \
-    static adz_tensor *fn##_again(adzi_node *node)           \
+    static adz_tensor *fn##_recompute(adzi_node *node)       \
     {                                                        \
         return adz_##fn(adzi_saved_input(node, 0));          \
     }                                                        \
@@ -336,7 +336,7 @@ static inline adz_tensor *READ_nothing(adzi_node *node, int i)
         return adzi_call1(&fn##_form, x, NULL, NULL, false); \
     }
 #define ACTIVATION1(fn, number, ...)                                             \
-    static adz_tensor *fn##_again(adzi_node *node)                               \
+    static adz_tensor *fn##_recompute(adzi_node *node)                           \
     {                                                                            \
         return adz_##fn(adzi_saved_input(node, 0), *adzi_attr(node, double));    \
     }                                                                            \
@@ -347,7 +347,7 @@ static inline adz_tensor *READ_nothing(adzi_node *node, int i)
         return adzi_call1(&fn##_form, x, p, p, false);                           \
     }
 #define ACTIVATION2(fn, first, second, check, ...)                                   \
-    static adz_tensor *fn##_again(adzi_node *node)                                   \
+    static adz_tensor *fn##_recompute(adzi_node *node)                               \
     {                                                                                \
         const double *p = node->attr;                                                \
         return adz_##fn(adzi_saved_input(node, 0), p[0], p[1]);                      \

@@ -24,10 +24,10 @@ FUNCTION(acos, x, VMATH(acos)(x),
 FUNCTION(acosh, x, VMATH(acosh)(x),
     adz_mul(dy, adz_mul(adz_rsqrt(adz_sub_number(x, 1)), adz_rsqrt(adz_add_number(x, 1)))),
     C99_ELEMENT("@acosh($a)"), ONNX_NODE("Acosh"))
-OWN_FILE(add, .attributes = { "alpha" }, .otherwise = 1, C99_ELEMENT("$a + %0$b"),
+OWN_FILE(add, .attributes = { "alpha" }, .default_value = 1, C99_ELEMENT("$a + %0$b"),
     .c.integers = "(int32_t)((uint32_t)$a + %0(uint32_t)$b)", .c.bools = "$a || %0$b",
     .c.doubles = true, ONNX_NODE("b = alpha*$b; Add($a, b)", .bools = "Or"))
-OWN_FILE(addcmul, .attributes = { "value" }, .otherwise = 1, C99_ELEMENT("$a + %0$b * $c"),
+OWN_FILE(addcmul, .attributes = { "value" }, .default_value = 1, C99_ELEMENT("$a + %0$b * $c"),
     .c.integers = "(int32_t)((uint32_t)$a + %0(uint32_t)$b * (uint32_t)$c)", .c.doubles = true)
 /* dy / sqrt(1 - x^2) */
 FUNCTION(asin, x, VMATH(asin)(x),
@@ -80,7 +80,7 @@ EXPRESSION(elu, adz_where(adz_gt_number(x, 0), x, adz_mul_number(adz_expm1(not_a
 GRADIENT(elu, x,
     adz_where(adz_le_number(x, 0), adz_mul_number(adz_mul(dy, adz_exp(not_above_0(x))), p[0]), dy))
 ACTIVATION1(elu, alpha, .backward = elu_backward, .fused = elu_fused, .expression = elu_expression)
-EXPORT(elu, .attributes = { "alpha" }, .otherwise = 1, C99_ELEMENT("$a > 0 ? $a : $0 * @expm1($a)"),
+EXPORT(elu, .attributes = { "alpha" }, .default_value = 1, C99_ELEMENT("$a > 0 ? $a : $0 * @expm1($a)"),
     ONNX_NODE("Elu($a, alpha=alpha)",
         .doubles = "Where(Greater($a, 0), $a, Mul(alpha, Sub(Exp($a), 1)))"))
 COMPARISON(eq, a == b, C99_ELEMENT("$a == $b"), ONNX_NODE("Equal"))
@@ -148,7 +148,7 @@ GRADIENT_KERNEL(leaky_relu, x, b > 0 ? a : ELEM(p[0]) * a)
 EXPRESSION(leaky_relu, adz_mul(x, slope_by_sign(x, p[0])))
 ACTIVATION1(leaky_relu, negative_slope, .backward = adzi_derived_slope, .fused = leaky_relu_fused,
     .expression = leaky_relu_expression)
-EXPORT(leaky_relu, .attributes = { "negative_slope" }, .otherwise = 0.01,
+EXPORT(leaky_relu, .attributes = { "negative_slope" }, .default_value = 0.01,
     C99_ELEMENT("$a > 0 ? $a : $0 * $a"), ONNX_NODE("LeakyRelu($a, alpha=negative_slope)",
         .doubles = "Where(Greater($a, 0), $a, Mul(negative_slope, $a))"))
 OWN_FILE(lerp, C99_ELEMENT("@lerp($a, $b, $c)"), ONNX_NODE(LERP("$c")))
@@ -246,7 +246,7 @@ OPERATOR2(pow, ANY_TYPE, ADZI_SAVES_A | ADZI_SAVES_B, ADZI_SAVES_Y, "an integer 
     .backward = pow_backward)
 EXPORT(pow, C99_ELEMENT("@pow($a, $b)"), .c.whole = "@whole_pow($a, $b)", ONNX_NODE("Pow",
         .whole = "!is a power of integers, which runtimes compute in floating point"))
-OWN_FILE(pow_number, .attributes = { "exponent" }, .otherwise = 1, C99_ELEMENT("@pow($a, $0)"),
+OWN_FILE(pow_number, .attributes = { "exponent" }, .default_value = 1, C99_ELEMENT("@pow($a, $0)"),
     .c.special = powers, .c.n_special = sizeof powers / sizeof *powers, .c.whole = "@whole_pow($a, $0)",
     ONNX(pow_number, broadcast, NULL))
 /* The node saves y, so that the gradient needs products alone and no division. dy comes first, because y^2
@@ -319,7 +319,7 @@ EXPRESSION(softplus, softplus_of(x, p[0], p[1]))
 GRADIENT(softplus, x, softplus_gradient(dy, x, p[0], p[1]))
 ACTIVATION2(softplus, beta, threshold, is_sharpness(beta), .backward = softplus_backward, .fused = softplus_fused,
     .expression = softplus_expression)
-EXPORT(softplus, .attributes = { "beta", "threshold" }, .otherwise = 1,
+EXPORT(softplus, .attributes = { "beta", "threshold" }, .default_value = 1,
     C99_ELEMENT("$0 * $a > $1 ? $a : @softplus($0 * $a) / $0"))
 /* x / (1 + |x|), and dy / (1 + |x|)^2. Third formula: the derivative of the quotient cancels where |x| is
  * large. */
@@ -339,7 +339,7 @@ OPERATOR1(square, COUNTED, x, NULL, .backward = square_backward, .fused = square
 EXPORT(square, C99_ELEMENT("$a * $a"), .c.integers = "(int32_t)((uint32_t)$a * (uint32_t)$a)",
     .c.doubles = true, ONNX_NODE("Mul($a, $a)"))
 /* add.c */
-EXPORT(sub, .attributes = { "alpha" }, .otherwise = 1, C99_ELEMENT("$a - %0$b"),
+EXPORT(sub, .attributes = { "alpha" }, .default_value = 1, C99_ELEMENT("$a - %0$b"),
     .c.integers = "(int32_t)((uint32_t)$a - %0(uint32_t)$b)", .c.doubles = true,
     ONNX_NODE("b = alpha*$b; Sub($a, b)", .bools = "Or"))
 /* dy (1 + y^2) */

@@ -4,7 +4,7 @@
 adzi_c99_printer adzi_c99_embedding, adzi_c99_gather, adzi_c99_index_select, adzi_c99_one_hot,
     adzi_c99_rows_sum, adzi_c99_scatter_add;
 adzi_onnx_printer adzi_onnx_print_one_hot, adzi_onnx_print_scatter_add;
-adzi_onnx_carrier adzi_onnx_carry_gather, adzi_onnx_carry_index_select;
+adzi_onnx_batch_rule adzi_onnx_batch_gather, adzi_onnx_batch_index_select;
 
 #define DRAWS "draws random numbers; draw them outside, and pass them as an input"
 #define GROWS "has a result whose size depends on the elements; call it outside of what is exported"

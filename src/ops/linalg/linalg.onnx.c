@@ -2,7 +2,7 @@
 #include "export/onnx.h"
 
 adzi_onnx_printer adzi_onnx_print_linear, adzi_onnx_print_matmul;
-adzi_onnx_carrier adzi_onnx_carry_linear, adzi_onnx_carry_matmul;
+adzi_onnx_batch_rule adzi_onnx_batch_linear, adzi_onnx_batch_matmul;
 
 /* The transposed last two dimensions of input i. */
 static const char *turned(adzi_onnx *g, int i)
@@ -41,7 +41,7 @@ static int dimension_in_product(const adzi_onnx *g, int i)
 }
 
 /* Operands with batch dimensions both have them in one dimension of the product. */
-bool adzi_onnx_carry_matmul(const adzi_onnx *g)
+bool adzi_onnx_batch_matmul(const adzi_onnx *g)
 {
     adzi_onnx_batch y = { -1, 0, 0 };
     for (int i = 0; i < 2; ++i) {
@@ -95,8 +95,8 @@ bool adzi_onnx_print_linear(adzi_onnx *g)
 }
 
 /* The last dimension of x is summed over. */
-bool adzi_onnx_carry_linear(const adzi_onnx *g)
+bool adzi_onnx_batch_linear(const adzi_onnx *g)
 {
     return adzi_onnx_batch_in(g, 0)->axis < adzi_onnx_input(g, 0)->rank - 1 &&
-           adzi_onnx_carry_first(g);
+           adzi_onnx_batch_first(g);
 }

@@ -383,39 +383,6 @@ adz_status adzi_linear_shape(adz_result *y, const char *op, adz_tensor *const *i
     return adzi_check_sizes(op, y->shape.rank, y->shape.sizes, y->dtype, &numel);
 }
 
-/* The weight is passed to the product as it is stored: [H, D] read as its transpose, or a
- * transposed view read as [D, H]. Leading dimensions of 0 are not allowed in BLAS, so empty
- * matrices get 1. */
-adzi_gemm_args adzi_linear_product(
-    const adz_tensor *y, adz_tensor *const *in, const adzi_matrix *weight)
-{
-    const adz_tensor *x = in[X];
-    const int64_t d = in[WEIGHT]->sizes[1], h = in[WEIGHT]->sizes[0];
-    /* One product over all rows. Batches are for other callers, so strides between matrices are
-     * 0. */
-    return (adzi_gemm_args){ .dtype = (adz_dtype)x->dtype,
-        .ta = false,
-        .tb = !weight->transposed,
-        .b_stored = weight->stored,
-        .m = rows_of(x),
-        .n = h,
-        .k = d,
-        .alpha = 1,
-        .a = x->data,
-        .lda = d > 0 ? d : 1,
-        .b = weight->data,
-        .ldb = weight->ld,
-        .beta = 0,
-        .c = y->data,
-        .ldc = h > 0 ? h : 1,
-        .bias = adzi_is_none(in[BIAS]) ? NULL : in[BIAS]->data,
-        .relu = false,
-        .batch = 1,
-        .stride_a = 0,
-        .stride_b = 0,
-        .stride_c = 0 };
-}
-
 /* Saves only what a gradient that is wanted will read. dx reads the weight, dw reads x. */
 void adzi_linear_save(adzi_call *call)
 {

@@ -2,7 +2,7 @@
 #include "export/onnx.h"
 
 adzi_onnx_printer adzi_onnx_print_batch_norm;
-adzi_onnx_carrier adzi_onnx_carry_batch_norm;
+adzi_onnx_batch_rule adzi_onnx_batch_batch_norm;
 
 /* The name of input i, or of a vector that stands for an input that was left out. */
 static const char *or_vector(adzi_onnx *g, int i, double value, int64_t n)
@@ -52,9 +52,9 @@ bool adzi_onnx_print_batch_norm(adzi_onnx *g)
         ADZI_ATTRS(ADZI_ATTR_FLOAT("epsilon", eps)));
 }
 
-bool adzi_onnx_carry_batch_norm(const adzi_onnx *g)
+bool adzi_onnx_batch_batch_norm(const adzi_onnx *g)
 {
     return (adzi_onnx_batch_in(g, 0)->axis == 0 || adzi_onnx_attr_whole(g, "training") ||
                adzi_onnx_batch_in(g, 0)->axis < 0) &&
-           adzi_onnx_carry_first(g);
+           adzi_onnx_batch_first(g);
 }

@@ -2,7 +2,7 @@
 #include "export/onnx.h"
 
 adzi_onnx_printer adzi_onnx_print_layer_norm;
-adzi_onnx_carrier adzi_onnx_carry_layer_norm;
+adzi_onnx_batch_rule adzi_onnx_batch_layer_norm;
 
 /* (x - mean) / sqrt(var + eps) * weight + bias in single nodes, with an eps of f64: the attribute
  * of a node is f32. */
@@ -53,10 +53,10 @@ bool adzi_onnx_print_layer_norm(adzi_onnx *g)
             ADZI_ATTR_INT("stash_type", adzi_onnx_dtype(x->dtype))));
 }
 
-bool adzi_onnx_carry_layer_norm(const adzi_onnx *g)
+bool adzi_onnx_batch_layer_norm(const adzi_onnx *g)
 {
     int64_t shape[ADZ_MAX_RANK];
     const size_t rank = adzi_onnx_list(g, "normalized_shape", shape, ADZ_MAX_RANK);
     return adzi_onnx_batch_in(g, 0)->axis < adzi_onnx_input(g, 0)->rank - (int)rank &&
-           adzi_onnx_carry_first(g);
+           adzi_onnx_batch_first(g);
 }

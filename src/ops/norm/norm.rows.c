@@ -3,7 +3,7 @@
 
 adzi_c99_printer adzi_c99_layer_norm;
 adzi_onnx_printer adzi_onnx_print_batch_norm, adzi_onnx_print_layer_norm;
-adzi_onnx_carrier adzi_onnx_carry_batch_norm, adzi_onnx_carry_layer_norm;
+adzi_onnx_batch_rule adzi_onnx_batch_batch_norm, adzi_onnx_batch_layer_norm;
 
 const adzi_row adzi_rows_norm[] = {
     { .op = "batch_norm", ONNX(batch_norm, batch_norm, NULL) },

@@ -58,7 +58,7 @@ static adz_status fused_params(
 
 /* y of a node with a large y. The bias is a copy that the node has made, because gradients do not
  * read it: a program may write to the bias before the backward. */
-static adz_tensor *again(adzi_node *node)
+static adz_tensor *recompute(adzi_node *node)
 {
     const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
     adz_tensor *bias = node->extras[BIAS].saved != NULL ? adzi_saved_extra(node, BIAS) : ADZ_NONE;
@@ -176,7 +176,8 @@ static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
         return true;
     }
     y[1 + STATS] = adzi_scratch(op, ADZ_F64, 2, (int64_t[]){ at->n, 2 });
-    const bool copies = at->centred && !adzi_is_none(call->in[2]) && adzi_is_worth_again(y[0]);
+    const bool copies =
+        at->centred && !adzi_is_none(call->in[2]) && adzi_is_worth_recomputing(y[0]);
     y[1 + BIAS] = copies ? adzi_compact_copy(op, call->in[2]) : NULL;
     return y[1 + STATS] != NULL && (!copies || y[1 + BIAS] != NULL);
 }
@@ -186,8 +187,8 @@ static void save(adzi_call *call, adz_tensor *const *y, const void *block)
     (void)block;
     adzi_save_input(call, 0);
     adzi_save_input(call, 1);
-    if (adzi_is_worth_again(y[0])) {
-        adzi_offer_again(call, again);
+    if (adzi_is_worth_recomputing(y[0])) {
+        adzi_offer_recompute(call, recompute);
     }
 }
 

@@ -6,7 +6,7 @@
 
 adzi_onnx_printer adzi_onnx_print_adaptive, adzi_onnx_print_avg_pool, adzi_onnx_print_interpolate,
     adzi_onnx_print_max_pool;
-adzi_onnx_carrier adzi_onnx_carry_windows;
+adzi_onnx_batch_rule adzi_onnx_batch_windows;
 
 enum { MOST = 2 }; /* dimensions of a window */
 
@@ -204,7 +204,7 @@ bool adzi_onnx_print_interpolate(adzi_onnx *g)
 }
 
 /* The batch, or the channels of an x without a batch, lie before the windows. */
-bool adzi_onnx_carry_windows(const adzi_onnx *g)
+bool adzi_onnx_batch_windows(const adzi_onnx *g)
 {
     const adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
     int64_t numbers[MOST];
@@ -212,5 +212,5 @@ bool adzi_onnx_carry_windows(const adzi_onnx *g)
     n = n > 0 ? n : adzi_onnx_list(g, "output_size", numbers, MOST);
     n = n > 0 ? n : adzi_onnx_list(g, "size", numbers, MOST);
     return (b.axis < 0 || (size_t)b.axis + n < (size_t)adzi_onnx_input(g, 0)->rank) &&
-           adzi_onnx_carry_first(g);
+           adzi_onnx_batch_first(g);
 }

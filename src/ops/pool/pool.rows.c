@@ -5,7 +5,7 @@ adzi_c99_printer adzi_c99_adaptive_avg_pool, adzi_c99_avg_pool, adzi_c99_interpo
     adzi_c99_max_pool;
 adzi_onnx_printer adzi_onnx_print_adaptive, adzi_onnx_print_avg_pool, adzi_onnx_print_interpolate,
     adzi_onnx_print_max_pool;
-adzi_onnx_carrier adzi_onnx_carry_windows;
+adzi_onnx_batch_rule adzi_onnx_batch_windows;
 
 const adzi_row adzi_rows_pool[] = {
     { .op = "adaptive_avg_pool1d", C99(adaptive_avg_pool), ONNX(adaptive, windows, "Average") },

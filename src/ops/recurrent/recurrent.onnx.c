@@ -3,7 +3,7 @@
 #include "ops/recurrent/recurrent_run.h"
 
 adzi_onnx_printer adzi_onnx_print_recurrent;
-adzi_onnx_carrier adzi_onnx_carry_recurrent;
+adzi_onnx_batch_rule adzi_onnx_batch_recurrent;
 
 static const adzi_recurrent_cell *cell_of(const adzi_onnx *g)
 {
@@ -142,7 +142,7 @@ bool adzi_onnx_print_recurrent(adzi_onnx *g)
 }
 
 /* x[T, B, I], the states [B, H] and the lengths [B]. States of zeros fit every batch. */
-bool adzi_onnx_carry_recurrent(const adzi_onnx *g)
+bool adzi_onnx_batch_recurrent(const adzi_onnx *g)
 {
     const adzi_recurrent_cell *k = cell_of(g);
     const adzi_onnx_batch x = *adzi_onnx_batch_in(g, X);

@@ -6,7 +6,7 @@
 
 adzi_onnx_printer adzi_onnx_print_arg, adzi_onnx_print_extreme, adzi_onnx_print_extreme_only,
     adzi_onnx_print_norm;
-adzi_onnx_carrier adzi_onnx_carry_reduced;
+adzi_onnx_batch_rule adzi_onnx_batch_reduced;
 
 /* Reduces `x` to the name `y`. Axes are an input of ReduceSum and an attribute of the others. No
  * axes mean all of them to ONNX, so that case is an Identity. */
@@ -156,7 +156,7 @@ bool adzi_onnx_print_norm(adzi_onnx *g)
 }
 
 /* The batch must not be reduced: means over it were traced with its size. */
-bool adzi_onnx_carry_reduced(const adzi_onnx *g)
+bool adzi_onnx_batch_reduced(const adzi_onnx *g)
 {
     const unsigned mask = (unsigned)adzi_onnx_attr_whole(g, "dim");
     int axis = adzi_onnx_batch_in(g, 0)->axis;
@@ -166,5 +166,5 @@ bool adzi_onnx_carry_reduced(const adzi_onnx *g)
     for (int d = axis - 1; d >= 0 && !adzi_onnx_attr_whole(g, "keepdim"); --d) {
         axis -= (int)(mask >> d & 1u);
     }
-    return adzi_onnx_carry_to(g, axis);
+    return adzi_onnx_batch_to(g, axis);
 }

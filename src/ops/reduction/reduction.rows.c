@@ -5,7 +5,7 @@ adzi_c99_printer adzi_c99_cumsum, adzi_c99_extreme, adzi_c99_extreme_position, a
     adzi_c99_norm;
 adzi_onnx_printer adzi_onnx_print_arg, adzi_onnx_print_extreme, adzi_onnx_print_extreme_only,
     adzi_onnx_print_norm;
-adzi_onnx_carrier adzi_onnx_carry_reduced;
+adzi_onnx_batch_rule adzi_onnx_batch_reduced;
 
 const adzi_row adzi_rows_reduction[] = {
     { .op = "all",

@@ -5,9 +5,9 @@
 
 adzi_onnx_printer adzi_onnx_print_cat, adzi_onnx_print_expand, adzi_onnx_print_flip,
     adzi_onnx_print_reshape, adzi_onnx_print_split, adzi_onnx_print_unbind;
-adzi_onnx_carrier adzi_onnx_carry_cat, adzi_onnx_carry_flip, adzi_onnx_carry_pad,
-    adzi_onnx_carry_reshape, adzi_onnx_carry_squeeze, adzi_onnx_carry_transpose,
-    adzi_onnx_carry_triangle, adzi_onnx_carry_unbind, adzi_onnx_carry_unsqueeze;
+adzi_onnx_batch_rule adzi_onnx_batch_cat, adzi_onnx_batch_flip, adzi_onnx_batch_pad,
+    adzi_onnx_batch_reshape, adzi_onnx_batch_squeeze, adzi_onnx_batch_transpose,
+    adzi_onnx_batch_triangle, adzi_onnx_batch_unbind, adzi_onnx_batch_unsqueeze;
 adzi_onnx_lister adzi_onnx_pads, adzi_onnx_permutation, adzi_onnx_squeezed;
 
 /* ---- reshape -------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ bool adzi_onnx_print_reshape(adzi_onnx *g)
 
 /* A reshape keeps the order of the elements, which is before x B x after. The batch is in the
  * dimension of the result whose stretch of the order contains B and nothing but B's neighbours. */
-bool adzi_onnx_carry_reshape(const adzi_onnx *g)
+bool adzi_onnx_batch_reshape(const adzi_onnx *g)
 {
     const adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
     const adzi_traced_value *x = adzi_onnx_input(g, 0), *y = adzi_onnx_result(g, 0);
@@ -104,7 +104,7 @@ size_t adzi_onnx_permutation(const adzi_onnx *g, int64_t *perm)
     return (size_t)rank;
 }
 
-bool adzi_onnx_carry_transpose(const adzi_onnx *g)
+bool adzi_onnx_batch_transpose(const adzi_onnx *g)
 {
     int64_t perm[ADZ_MAX_RANK] = { 0 };
     const size_t rank = adzi_onnx_permutation(g, perm);
@@ -112,13 +112,13 @@ bool adzi_onnx_carry_transpose(const adzi_onnx *g)
     for (size_t d = 0; d < rank; ++d) {
         axis = perm[d] == adzi_onnx_batch_in(g, 0)->axis ? (int)d : axis;
     }
-    return adzi_onnx_carry_to(g, axis);
+    return adzi_onnx_batch_to(g, axis);
 }
 
-bool adzi_onnx_carry_unsqueeze(const adzi_onnx *g)
+bool adzi_onnx_batch_unsqueeze(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, 0)->axis;
-    return adzi_onnx_carry_to(g, axis + (axis >= adzi_onnx_attr_whole(g, "dim")));
+    return adzi_onnx_batch_to(g, axis + (axis >= adzi_onnx_attr_whole(g, "dim")));
 }
 
 /* True if x without the dimensions of the mask has the sizes of the result. */
@@ -163,14 +163,14 @@ size_t adzi_onnx_squeezed(const adzi_onnx *g, int64_t *dims)
     return n;
 }
 
-bool adzi_onnx_carry_squeeze(const adzi_onnx *g)
+bool adzi_onnx_batch_squeeze(const adzi_onnx *g)
 {
     const unsigned mask = squeezed_mask(g);
     int axis = adzi_onnx_batch_in(g, 0)->axis;
     for (int d = axis - 1; d >= 0; --d) {
         axis -= (int)(mask >> d & 1u);
     }
-    return mask != ~0u && adzi_onnx_carry_to(g, axis);
+    return mask != ~0u && adzi_onnx_batch_to(g, axis);
 }
 
 /* ---- parts ---------------------------------------------------------------------------------- */
@@ -206,19 +206,19 @@ size_t adzi_onnx_pads(const adzi_onnx *g, int64_t *pads)
     return 2 * (size_t)rank;
 }
 
-bool adzi_onnx_carry_pad(const adzi_onnx *g)
+bool adzi_onnx_batch_pad(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, 0)->axis;
     return (axis < 0 ||
                adzi_onnx_input(g, 0)->sizes[axis] == adzi_onnx_result(g, 0)->sizes[axis]) &&
-           adzi_onnx_carry_first(g);
+           adzi_onnx_batch_first(g);
 }
 
-bool adzi_onnx_carry_flip(const adzi_onnx *g)
+bool adzi_onnx_batch_flip(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, 0)->axis;
     return (axis < 0 || !((unsigned)adzi_onnx_attr_whole(g, "dims") & (1u << axis))) &&
-           adzi_onnx_carry_first(g);
+           adzi_onnx_batch_first(g);
 }
 
 /* A Slice or Gather for each result that is used: the pieces of split, the indices of unbind. */
@@ -255,10 +255,10 @@ bool adzi_onnx_print_unbind(adzi_onnx *g)
     return split(g, false);
 }
 
-bool adzi_onnx_carry_unbind(const adzi_onnx *g)
+bool adzi_onnx_batch_unbind(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, 0)->axis, dim = (int)adzi_onnx_attr_whole(g, "dim");
-    return axis != dim && adzi_onnx_carry_to(g, axis - (axis > dim));
+    return axis != dim && adzi_onnx_batch_to(g, axis - (axis > dim));
 }
 
 /* The position of the first part with the batch, or -1. */
@@ -317,7 +317,7 @@ bool adzi_onnx_print_cat(adzi_onnx *g)
 
 /* All parts have the batch in one dimension, which is not the one that is joined, or are
  * constants of one number. */
-bool adzi_onnx_carry_cat(const adzi_onnx *g)
+bool adzi_onnx_batch_cat(const adzi_onnx *g)
 {
     const int first = first_with_batch(g);
     if (first < 0) {
@@ -338,8 +338,8 @@ bool adzi_onnx_carry_cat(const adzi_onnx *g)
     return b.axis != adzi_onnx_attr_whole(g, "dim");
 }
 
-bool adzi_onnx_carry_triangle(const adzi_onnx *g)
+bool adzi_onnx_batch_triangle(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, 0)->axis;
-    return axis < adzi_onnx_input(g, 0)->rank - 2 && adzi_onnx_carry_first(g);
+    return axis < adzi_onnx_input(g, 0)->rank - 2 && adzi_onnx_batch_first(g);
 }

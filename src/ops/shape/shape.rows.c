@@ -5,9 +5,9 @@ adzi_c99_printer adzi_c99_cat, adzi_c99_flip, adzi_c99_pad, adzi_c99_reshape,
     adzi_c99_slice_backward, adzi_c99_tril, adzi_c99_triu;
 adzi_onnx_printer adzi_onnx_print_cat, adzi_onnx_print_expand, adzi_onnx_print_flip,
     adzi_onnx_print_reshape, adzi_onnx_print_split, adzi_onnx_print_unbind;
-adzi_onnx_carrier adzi_onnx_carry_cat, adzi_onnx_carry_flip, adzi_onnx_carry_pad,
-    adzi_onnx_carry_reshape, adzi_onnx_carry_squeeze, adzi_onnx_carry_transpose,
-    adzi_onnx_carry_triangle, adzi_onnx_carry_unbind, adzi_onnx_carry_unsqueeze;
+adzi_onnx_batch_rule adzi_onnx_batch_cat, adzi_onnx_batch_flip, adzi_onnx_batch_pad,
+    adzi_onnx_batch_reshape, adzi_onnx_batch_squeeze, adzi_onnx_batch_transpose,
+    adzi_onnx_batch_triangle, adzi_onnx_batch_unbind, adzi_onnx_batch_unsqueeze;
 adzi_onnx_lister adzi_onnx_pads, adzi_onnx_permutation, adzi_onnx_squeezed;
 
 const adzi_row adzi_rows_shape[] = {

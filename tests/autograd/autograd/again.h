@@ -150,9 +150,9 @@ static inline adz_tensor *produce(const network *n, const producer *made_by)
 {
     adz_tensor *y = made_by->call(adz_add_number(n->leaves[X], 0), &n->p);
     assert_non_null(y);
-    assert_non_null(y->node->again);
-    counted = y->node->again;
-    y->node->again = counting;
+    assert_non_null(y->node->recompute);
+    counted = y->node->recompute;
+    y->node->recompute = counting;
     calls = 0;
     return y;
 }

@@ -24,8 +24,8 @@ static int scaled(adz_tensor *const *inputs, size_t count, adz_tensor **outputs,
     adz_tensor *y = made_by->call(adz_mul(x, s[0]), &n.p);
     adz_tensor *z = adz_linear(y, adz_mul(adz_detach(n.leaves[W]), s[1]), ADZ_NONE);
     if (y->node != NULL) { /* the thread records */
-        counted = y->node->again;
-        y->node->again = counting;
+        counted = y->node->recompute;
+        y->node->recompute = counting;
     }
     /* One number for each of a few columns suffices to see every derivative. */
     z = adz_sin(adz_mul_number(adz_narrow(z, 1, 0, 2), 0.01));
