@@ -45,6 +45,7 @@ NEVER_SUCCEEDS = {
 # Fields of structs that stay as they are, each with its reason.
 NOT_CHANGED = {
     ('adz_operator', 'fields'): 'only the caller knows how many rows there are',
+    ('adz_operator', 'saved_for'): 'only the caller knows how many masks there are',
     ('adz_module_type', 'fields'): 'only the caller knows how many rows there are',
     ('adz_optimizer_type', 'settings'): 'a row is a struct; the tests of types change its members',
     ('adz_optimizer_type', 'states'): 'as settings',
