@@ -7,6 +7,7 @@
 
 #include "adze/nn/activation_checkpoint.h"
 #include "adze/nn/activations.h"
+#include "adze/nn/adaptive_softmax.h"
 #include "adze/nn/attention.h"
 #include "adze/nn/batch_norm.h"
 #include "adze/nn/containers.h"
@@ -21,6 +22,7 @@
 #include "adze/nn/layer_norm.h"
 #include "adze/nn/linear.h"
 #include "adze/nn/load.h"
+#include "adze/nn/loss.h"
 #include "adze/nn/lstm.h"
 #include "adze/nn/module.h"
 #include "adze/nn/parametrize.h"

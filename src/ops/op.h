@@ -7,4 +7,10 @@
 #include "autograd/form.h"
 #include "autograd/op.h"
 
+/** Fails unless `t` is a living tensor or ADZ_NONE. */
+static inline bool adzi_check_optional(const char *op, const char *name, const adz_tensor *t)
+{
+    return adzi_is_none(t) || adzi_check_tensor(op, name, t);
+}
+
 #endif

@@ -123,6 +123,25 @@ ADZ_API adz_tensor *adz_addmm(
 ADZ_API adz_tensor *adz_bmm(adz_tensor *a, adz_tensor *b);
 
 /**
+ * A bilinear form of two vectors for each output.
+ *
+ *     y[..., o] = sum_ij x1[..., i] weight[o, i, j] x2[..., j] + bias[o]
+ *
+ * The outer products of x1 and x2 are in memory at a time, I J elements for each pair of vectors.
+ *
+ * @param x1      x1[..., I], f32 or f64
+ * @param x2      x2[..., J], with the leading sizes of x1
+ * @param weight  weight[O, I, J]
+ * @param bias    bias[O], or ADZ_NONE
+ * @return        y[..., O], borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          all, to any order; saves all but the bias, and the outer products
+ * @see           torch.nn.functional.bilinear
+ */
+ADZ_API adz_tensor *adz_bilinear(
+    adz_tensor *x1, adz_tensor *x2, adz_tensor *weight, adz_tensor *bias);
+
+/**
  * The outer product: each element of one vector times each element of another.
  *
  *     y[i, j] = a[i] b[j]

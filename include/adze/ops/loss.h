@@ -1,6 +1,6 @@
 /**
  * @file loss.h
- * Losses, and distances between vectors.
+ * Losses, and distances between vectors. Losses with a margin are in margin_loss.h.
  */
 #ifndef ADZE_OPS_LOSS_H
 #define ADZE_OPS_LOSS_H
@@ -322,54 +322,6 @@ ADZ_API adz_tensor *adz_gaussian_nll_loss(adz_tensor *x, adz_tensor *target, adz
 ADZ_API adz_tensor *adz_cosine_embedding_loss(
     adz_tensor *x1, adz_tensor *x2, adz_tensor *target, adz_reduction reduction, double margin);
 
-/** Options of adz_triplet_margin_loss. Start from ADZ_TRIPLET_MARGIN_LOSS_OPTIONS. */
-typedef struct adz_triplet_margin_loss_options {
-    size_t size;             /**< sizeof(adz_triplet_margin_loss_options) */
-    double margin;           /**< above 0; 1 */
-    double p;                /**< the norm of the distance, above 0; 2 */
-    double eps;              /**< added to each difference, against distances of 0; 1e-6 */
-    bool swap;               /**< the negative is as near as to the positive at most; false */
-    adz_reduction reduction; /**< none, mean or sum; mean */
-} adz_triplet_margin_loss_options;
-
-/** The defaults. */
-#define ADZ_TRIPLET_MARGIN_LOSS_OPTIONS                                                     \
-    {                                                                                       \
-        ADZ_MEMBER(size, sizeof(adz_triplet_margin_loss_options)), ADZ_MEMBER(margin, 1.0), \
-            ADZ_MEMBER(p, 2.0), ADZ_MEMBER(eps, 1e-6), ADZ_MEMBER(swap, false),             \
-            ADZ_MEMBER(reduction, ADZ_REDUCE_MEAN)                                          \
-    }
-
-/**
- * Fills options with the defaults.
- *
- * @param options  filled
- * @param size     sizeof(adz_triplet_margin_loss_options) as the caller knows it
- */
-ADZ_API void adz_triplet_margin_loss_options_init(
-    adz_triplet_margin_loss_options *options, size_t size);
-
-/**
- * A loss of triplets: the anchor is to be nearer to the positive than to the negative.
- *
- *     d(u, v) = |u - v + eps|_p over the last dimension
- *     l = max(0, margin + d(anchor, positive) - d(anchor, negative))
- *
- * With swap, d(positive, negative) replaces the last distance where it is smaller.
- *
- * @param anchor    anchor[N, D] or anchor[D], f32 or f64
- * @param positive  shaped like the anchor
- * @param negative  shaped like the anchor
- * @param options   NULL for the defaults
- * @return          l[N] or a scalar, or the mean or sum as a scalar, borrowed from the scope, or
- * NULL
- * @errors          ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
- * @grad            all three, to any order
- * @see             torch.nn.functional.triplet_margin_loss
- */
-ADZ_API adz_tensor *adz_triplet_margin_loss(adz_tensor *anchor, adz_tensor *positive,
-    adz_tensor *negative, const adz_triplet_margin_loss_options *options);
-
 /** Options of adz_ctc_loss. Start from ADZ_CTC_LOSS_OPTIONS. */
 typedef struct adz_ctc_loss_options {
     size_t size;             /**< sizeof(adz_ctc_loss_options) */
@@ -440,6 +392,25 @@ ADZ_API adz_tensor *adz_ctc_loss(adz_tensor *log_probs, adz_tensor *targets,
  * @see        torch.nn.functional.cosine_similarity
  */
 ADZ_API adz_tensor *adz_cosine_similarity(adz_tensor *a, adz_tensor *b, int dim, double eps);
+
+/**
+ * The distance between vectors.
+ *
+ *     y[...] = norm_p(a[..., :] - b[..., :] + eps)
+ *
+ * @param a        a[..., D], f32 or f64
+ * @param b        broadcasts with a; both are converted to the wider of their dtypes
+ * @param p        any norm of adz_norm; PyTorch's default is 2
+ * @param eps      added to each difference, against distances of 0, finite; PyTorch's default is
+ *                 1e-6
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM, PyTorch's default
+ * @return         y, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           a and b, to any order; saves the differences and y
+ * @see            torch.nn.functional.pairwise_distance
+ */
+ADZ_API adz_tensor *adz_pairwise_distance(
+    adz_tensor *a, adz_tensor *b, double p, double eps, bool keepdim);
 
 /**
  * The distances between all rows of two matrices.

@@ -38,12 +38,9 @@ static adz_tensor *size_of(adz_tensor *x)
 adz_tensor *adz_cosine_embedding_loss(
     adz_tensor *x1, adz_tensor *x2, adz_tensor *target, adz_reduction reduction, double margin)
 {
-    if (!check(x1, x2, target) || !adzi_check_reduction(name, reduction)) {
+    if (!check(x1, x2, target) || !adzi_check_reduction(name, reduction) ||
+        !adzi_check_margin(name, margin)) {
         return NULL;
-    }
-    if (!isfinite(margin)) {
-        return adzi_fail(
-            name, ADZ_ERR_ARGUMENT, "margin is %s, but must be finite", adzi_text_number(margin));
     }
     adz_tensor *product = adz_sum(adz_mul(x1, x2), ADZ_DIMS(-1), ADZ_DROPDIM);
     adz_tensor *c = adz_div(product, adz_sqrt(adz_mul(size_of(x1), size_of(x2))));

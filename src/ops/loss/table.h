@@ -113,6 +113,9 @@ OPERATOR(smooth_l1_loss, smooth_l1_loss_fields,
     (.backward = smooth_l1_loss_backward, .expression = smooth_l1_loss_expression),
     .same_shape = false)
 EXPORT(smooth_l1_loss)
+/* log(1 + e^(-t x)). */
+LOSS(soft_margin_loss, -VMATH(logsigmoid)(a * b), -b * VMATH(sigmoid)(-a * b), -a * VMATH(sigmoid)(-a * b),
+    adz_neg(adz_logsigmoid(adz_mul(t, x))))
 /* clang-format on */
 
 #undef KERNELS

@@ -4,12 +4,6 @@
 
 #include "ops/op.h"
 
-/** Fails unless `t` is a living tensor or ADZ_NONE. */
-static inline bool adzi_check_optional(const char *op, const char *name, const adz_tensor *t)
-{
-    return adzi_is_none(t) || adzi_check_tensor(op, name, t);
-}
-
 /** Fails: `t` has not one element of x's dtype per channel. */
 bool adzi_refuse_channels(
     const char *op, const adz_tensor *x, const adz_tensor *t, const char *name);
