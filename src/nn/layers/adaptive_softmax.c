@@ -11,6 +11,7 @@
 #include "adze/ops.h"
 #include "adze/options.h"
 #include "adze/sequences.h"
+#include "base/capture.h"
 #include "base/error.h"
 #include "nn/module.h"
 #include "ops/index/indices.h"
@@ -151,11 +152,27 @@ static bool check_loss(const adz_module *self, adz_tensor **x, adz_tensor **targ
                adzi_indices_within(name, compact, s->n_classes, "classes for x", *x));
 }
 
+/* True, with an error that names the option, if a plan or an export would have to contain rows that
+ * the target chooses. */
+static bool is_refused(const adz_module *self)
+{
+    static const char why[] =
+        "the target decides which rows a cluster computes; set the option whole_batch";
+    if (((const adaptive_state *)self->state)->o.whole_batch) {
+        return false;
+    }
+    if (adz_is_exporting()) {
+        adzi_error(name, ADZ_ERR_UNSUPPORTED, "an export cannot contain it, because %s", why);
+        return true;
+    }
+    return adzi_is_captured(name, why);
+}
+
 static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_tensor *x = adz_values_argument(in, 0, "x"), *y = adz_values_argument(in, 1, "target");
     const bool one = !adzi_is_none(y) && y != NULL && adz_tensor_rank(y) == 0;
-    if (!check_loss(self, &x, &y)) {
+    if (!check_loss(self, &x, &y) || is_refused(self)) {
         return adz_error_code();
     }
     adz_tensor *logs = target_logs(self, x, y);
