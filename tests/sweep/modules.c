@@ -6,7 +6,7 @@ const char *const module_names[MODULE_CHOICES] = { "linear", "sequential", "embe
     "batch norm", "standardizer", "list", "attention", "layer", "decoder layer", "encoder",
     "decoder", "generator", "ed model", "ar model", "awd lm", "awd clas", "tfmer lm", "tfmer clas",
     "xl lm", "xl clas", "dropout", "custom", "module dict", "parameter list", "parametrized",
-    "parameter dict" };
+    "parameter dict", "adaptive softmax" };
 
 static adz_module *sequential(void)
 {
@@ -136,7 +136,7 @@ static adz_module *dict(size_t choice)
 adz_module *module_make(size_t choice)
 {
     /* The positions in module_names where the families begin. */
-    enum { LABML = 7, FASTAI = 15, DROPOUT = 21, DICTS = 23 };
+    enum { LABML = 7, FASTAI = 15, DROPOUT = 21, DICTS = 23, ADAPTIVE = 27 };
     static const char *const configs[] = { "awd_lstm_lm_config", "awd_lstm_clas_config",
         "tfmer_lm_config", "tfmer_clas_config", "tfmerXL_lm_config", "tfmerXL_clas_config" };
     if (choice < LABML) {
@@ -147,6 +147,9 @@ adz_module *module_make(size_t choice)
     }
     if (choice < DROPOUT) {
         return fastai_model(configs[choice - FASTAI], (choice - FASTAI) % 2 != 0);
+    }
+    if (choice == ADAPTIVE) {
+        return adz_adaptive_log_softmax_with_loss_new(3, 4, &(int64_t){ 2 }, 1, NULL);
     }
     if (choice >= DICTS) {
         return dict(choice - DICTS);

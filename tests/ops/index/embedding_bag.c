@@ -1,7 +1,8 @@
 #include "ops/facts.h"
 
 /* p[0] = mode, p[1] = 1 with a padding row, p[2] = that row, p[3] = scale_grad_by_freq, p[4] =
- * include_last_offset, p[5] = sparse. `text` lists the offsets; without it ids are [B, S]. */
+ * include_last_offset, p[5] = sparse. `text` lists the offsets; without it ids are [B, S]. in[2]
+ * is absent, so that the inputs have the order of the arguments. */
 static int call(const op_args *a, adz_tensor **out)
 {
     adz_embedding_bag_options o = ADZ_EMBEDDING_BAG_OPTIONS;
@@ -15,7 +16,7 @@ static int call(const op_args *a, adz_tensor **out)
         at[n++] = *c - '0';
     }
     adz_tensor *offsets = a->text != NULL ? adz_tensor_from(at, ADZ_SHAPE(n), ADZ_I64) : ADZ_NONE;
-    return case_one(adz_embedding_bag(a->in[0], a->in[1], offsets, a->in[2], &o), out);
+    return case_one(adz_embedding_bag(a->in[0], a->in[1], offsets, a->in[3], &o), out);
 }
 
 FACT(empty_bags_and_padding_give_zeros)
@@ -76,33 +77,33 @@ const op_case embedding_bag_case = {
     .name = "embedding_bag",
     .call = call,
     .samples = {
-        { .in = { IN_INDEX(5, 3, 4), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MEAN } },
-        { .in = { IN_INDEX(5, 3, 4), IN(5, 2), IN(3, 4) }, .p = { ADZ_BAG_SUM, 1, 2 } },
-        { .in = { IN_INDEX(3, 3, 2), IN_OF(FILL_DISTINCT, 3, 4), IN_NONE }, .p = { ADZ_BAG_MAX, 1, -1 } },
-        { .in = { IN_INDEX(5, 7), IN_T(5, 2), IN_NONE }, .p = { ADZ_BAG_MEAN, 1, 1 }, .text = "0335" },
-        { .in = { IN_INDEX(5, 7), IN(5, 2), IN(7) }, .p = { ADZ_BAG_SUM, 0, 0, 0, 1 }, .text = "0146" },
-        { .in = { IN_INDEX(5, 7), IN_OF(FILL_DISTINCT, 5, 3), IN_NONE }, .p = { ADZ_BAG_MAX }, .text = "0025" },
-        { .in = { IN_INDEX(4, 9), IN_OF(FILL_DISTINCT, 4, 2), IN_NONE }, .p = { ADZ_BAG_MAX, 1, 0, 0, 1 }, .text = "02378" },
-        { .in = { IN_INDEX(3, 6), IN(3, 1), IN_NONE }, .p = { ADZ_BAG_SUM }, .text = "0" },
-        { .in = { IN_INDEX(1, 0), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MAX }, .text = "00" },
-        { .in = { IN_INDEX(1, 0), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MEAN }, .text = "" },
-        { .in = { IN_INDEX(1, 2, 0), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MAX } },
-        { .in = { IN_INDEX(5, 0, 3), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MAX } },
+        { .in = { IN_INDEX(5, 3, 4), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MEAN } },
+        { .in = { IN_INDEX(5, 3, 4), IN(5, 2), IN_NONE, IN(3, 4) }, .p = { ADZ_BAG_SUM, 1, 2 } },
+        { .in = { IN_INDEX(3, 3, 2), IN_OF(FILL_DISTINCT, 3, 4), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MAX, 1, -1 } },
+        { .in = { IN_INDEX(5, 7), IN_T(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MEAN, 1, 1 }, .text = "0335" },
+        { .in = { IN_INDEX(5, 7), IN(5, 2), IN_NONE, IN(7) }, .p = { ADZ_BAG_SUM, 0, 0, 0, 1 }, .text = "0146" },
+        { .in = { IN_INDEX(5, 7), IN_OF(FILL_DISTINCT, 5, 3), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MAX }, .text = "0025" },
+        { .in = { IN_INDEX(4, 9), IN_OF(FILL_DISTINCT, 4, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MAX, 1, 0, 0, 1 }, .text = "02378" },
+        { .in = { IN_INDEX(3, 6), IN(3, 1), IN_NONE, IN_NONE }, .p = { ADZ_BAG_SUM }, .text = "0" },
+        { .in = { IN_INDEX(1, 0), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MAX }, .text = "00" },
+        { .in = { IN_INDEX(1, 0), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MEAN }, .text = "" },
+        { .in = { IN_INDEX(1, 2, 0), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MAX } },
+        { .in = { IN_INDEX(5, 0, 3), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MAX } },
     },
     .rejects = {
-        { .in = { IN_INDEX(5, 4), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MEAN }, .status = ADZ_ERR_SHAPE, .says = "offsets are absent" },
-        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MEAN }, .text = "02", .status = ADZ_ERR_SHAPE, .says = "ids[4, 2]" },
-        { .in = { IN_INDEX(5, 4), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MEAN }, .text = "12", .status = ADZ_ERR_ARGUMENT, .says = "element 0 is 1" },
-        { .in = { IN_INDEX(5, 4), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MEAN }, .text = "021", .status = ADZ_ERR_ARGUMENT, .says = "element 2 is 1" },
-        { .in = { IN_INDEX(5, 4), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MEAN }, .text = "05", .status = ADZ_ERR_ARGUMENT, .says = "at most 4" },
-        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN(4, 2) }, .p = { ADZ_BAG_MEAN }, .status = ADZ_ERR_ARGUMENT, .says = "mode mean" },
-        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN(4) }, .p = { ADZ_BAG_SUM }, .status = ADZ_ERR_SHAPE, .says = "per_sample_weights[4]" },
-        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_MAX, 0, 0, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "scale_grad_by_freq" },
-        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_SUM, 1, 5 }, .status = ADZ_ERR_INDEX, .says = "padding_idx 5" },
-        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE }, .p = { ADZ_BAG_SUM, 0, 0, 0, 0, 1 }, .status = ADZ_ERR_UNSUPPORTED, .says = "sparse" },
-        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE }, .p = { 3 }, .status = ADZ_ERR_ARGUMENT, .says = "mode" },
-        { .in = { IN_INDEX(5, 4, 2), IN_TYPED(ADZ_I64, 5, 2), IN_NONE }, .p = { 0 }, .status = ADZ_ERR_DTYPE, .says = "weight is int64" },
+        { .in = { IN_INDEX(5, 4), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MEAN }, .status = ADZ_ERR_SHAPE, .says = "offsets are absent" },
+        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MEAN }, .text = "02", .status = ADZ_ERR_SHAPE, .says = "ids[4, 2]" },
+        { .in = { IN_INDEX(5, 4), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MEAN }, .text = "12", .status = ADZ_ERR_ARGUMENT, .says = "element 0 is 1" },
+        { .in = { IN_INDEX(5, 4), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MEAN }, .text = "021", .status = ADZ_ERR_ARGUMENT, .says = "element 2 is 1" },
+        { .in = { IN_INDEX(5, 4), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MEAN }, .text = "05", .status = ADZ_ERR_ARGUMENT, .says = "at most 4" },
+        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE, IN(4, 2) }, .p = { ADZ_BAG_MEAN }, .status = ADZ_ERR_ARGUMENT, .says = "mode mean" },
+        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE, IN(4) }, .p = { ADZ_BAG_SUM }, .status = ADZ_ERR_SHAPE, .says = "per_sample_weights[4]" },
+        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_MAX, 0, 0, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "scale_grad_by_freq" },
+        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_SUM, 1, 5 }, .status = ADZ_ERR_INDEX, .says = "padding_idx 5" },
+        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE, IN_NONE }, .p = { ADZ_BAG_SUM, 0, 0, 0, 0, 1 }, .status = ADZ_ERR_UNSUPPORTED, .says = "sparse" },
+        { .in = { IN_INDEX(5, 4, 2), IN(5, 2), IN_NONE, IN_NONE }, .p = { 3 }, .status = ADZ_ERR_ARGUMENT, .says = "mode" },
+        { .in = { IN_INDEX(5, 4, 2), IN_TYPED(ADZ_I64, 5, 2), IN_NONE, IN_NONE }, .p = { 0 }, .status = ADZ_ERR_DTYPE, .says = "weight is int64" },
     },
-    .inputs = { "ids", "weight", "per_sample_weights" },
+    .inputs = { "ids", "weight", "offsets", "per_sample_weights" },
     FACTS(facts),
 };

@@ -9,9 +9,8 @@ static adz_tensor *signs(adz_tensor *t)
 /* p[0] = reduction, p[1] = margin */
 static int call(const op_args *a, adz_tensor **out)
 {
-    return case_one(adz_hinge_embedding_loss(
-                        a->in[0], signs(a->in[1]), (adz_reduction)a->p[0], a->p[1] * case_units[0]),
-        out);
+    return case_one(
+        adz_hinge_embedding_loss(a->in[0], signs(a->in[1]), (adz_reduction)a->p[0], a->p[1]), out);
 }
 
 FACT(the_target_chooses_the_side)
@@ -36,7 +35,7 @@ const op_case hinge_embedding_loss_case = {
         { .in = { IN_T(3, 4), IN_INDEX(2, 3, 4) }, .p = { ADZ_REDUCE_SUM, -0.3 } },
         { .in = { IN(3, 1), IN_INDEX(2, 4) }, .p = { ADZ_REDUCE_NONE, 0.5 } },
         { .in = { IN(0, 3), IN_INDEX(2, 0, 3) }, .p = { ADZ_REDUCE_SUM, 1 } },
-        { .in = { IN_0, IN_INDEX_0(2) }, .p = { ADZ_REDUCE_NONE, 1 } },
+        { .in = { IN_0, IN_INDEX_0(1) }, .p = { ADZ_REDUCE_NONE, 1 } },
         { .in = { IN(1, 5), IN_INDEX(2, 1, 5) }, .p = { ADZ_REDUCE_MEAN, 2 } },
     },
     .rejects = {

@@ -6,7 +6,7 @@ static int call(const op_args *a, adz_tensor **out)
     adz_multi_margin_loss_options o = ADZ_MULTI_MARGIN_LOSS_OPTIONS;
     o.reduction = (adz_reduction)a->p[0];
     o.p = (int)a->p[1];
-    o.margin = a->p[2] * case_units[0];
+    o.margin = a->p[2];
     return case_one(adz_multi_margin_loss(a->in[0], a->in[1], a->in[2], &o), out);
 }
 
