@@ -58,6 +58,9 @@ static const struct {
                     "softplus celu hardtanh prelu relu6" },
     { "channels", "alpha_dropout channel_shuffle dropout1d dropout2d dropout3d "
                   "feature_alpha_dropout local_response_norm" },
+    { "margins", "bilinear embedding_bag hinge_embedding_loss margin_ranking_loss "
+                 "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss "
+                 "pairwise_distance soft_margin_loss triplet_margin_with_distance_loss" },
     { "functions", "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh digamma erf "
                    "erfc exp exp2 expm1 floor hardswish hypot lgamma log log10 log1p log2 "
                    "logaddexp mish reciprocal round rsqrt selu sign sin sinh softsign sqrt tan "

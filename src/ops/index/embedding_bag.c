@@ -152,16 +152,16 @@ static adz_tensor *rows_of(const bag_call *c)
     return c->factors == ADZ_NONE ? rows : adz_mul(rows, adz_unsqueeze(c->factors, -1));
 }
 
-/* y with zeros in the bags whose count is 0. */
+/* y with zeros in the bags whose count is 0. Counts are [B, 1]. */
 static adz_tensor *without_empty(adz_tensor *y, adz_tensor *counts)
 {
-    return adz_masked_fill(y, adz_unsqueeze(adz_eq_number(counts, 0), -1), 0);
+    return adz_masked_fill(y, adz_eq_number(counts, 0), 0);
 }
 
 /* The sums divided by the counts, each of which is taken as at least 1. */
 static adz_tensor *mean_of(adz_tensor *sums, adz_tensor *counts)
 {
-    return adz_div(sums, adz_unsqueeze(adz_clamp(counts, 1, INFINITY), -1));
+    return adz_div(sums, adz_clamp(counts, 1, INFINITY));
 }
 
 /* Bags of ids[B, S]: rows[B, S, D] are reduced over S. */
@@ -171,7 +171,7 @@ static adz_tensor *of_one_size(const bag_call *c)
     adz_tensor *rows = rows_of(c);
     adz_tensor *padded = adz_eq_number(c->ids, (double)c->padding); /* no id is -1 */
     adz_tensor *counts =
-        adz_sum(adz_number_sub(1, adz_to(padded, dtype)), ADZ_DIMS(-1), ADZ_DROPDIM);
+        adz_sum(adz_number_sub(1, adz_to(padded, dtype)), ADZ_DIMS(-1), ADZ_KEEPDIM);
     const bool largest = c->o.mode == ADZ_BAG_MAX && c->ids->sizes[1] > 0;
     if (c->padding >= 0) {
         rows = adz_masked_fill(rows, adz_unsqueeze(padded, -1), largest ? -INFINITY : 0);
@@ -209,7 +209,21 @@ static adz_tensor *largest_of(const bag_call *c, adz_tensor *rows, adz_tensor *b
     adz_tensor *counts = adz_sub(adz_searchsorted(sorted, numbers, true), begin);
     /* An empty bag may begin behind the last row. */
     adz_tensor *at = adz_masked_fill(begin, adz_eq_number(counts, 0), 0);
-    return without_empty(adz_gather(rows, 0, adz_index_select(order, 0, at)), counts);
+    return without_empty(
+        adz_gather(rows, 0, adz_index_select(order, 0, at)), adz_unsqueeze(counts, -1));
+}
+
+/* The sum of the rows of each bag. ONNX has a node for adz_scatter_add and none for adzi_rows_sum,
+ * which adds in f64. In an export a further row receives what is in no bag. */
+static adz_tensor *sums_of(const bag_call *c, adz_tensor *rows, adz_tensor *bags)
+{
+    if (!adz_is_exporting()) {
+        return adzi_rows_sum(rows, 0, bags, c->bags);
+    }
+    adz_tensor *at = adz_masked_fill(bags, adz_lt_number(bags, 0), (double)c->bags);
+    adz_tensor *sums = adz_zeros(ADZ_SHAPE(c->bags + 1, rows->sizes[1]), (adz_dtype)rows->dtype);
+    adz_tensor *wide = adz_expand(adz_unsqueeze(at, -1), adz_tensor_shape(rows));
+    return adz_narrow(adz_scatter_add(sums, 0, wide, rows), 0, 0, c->bags);
 }
 
 static adz_tensor *of_offsets(const bag_call *c)
@@ -221,12 +235,12 @@ static adz_tensor *of_offsets(const bag_call *c)
     if (c->o.mode == ADZ_BAG_MAX && c->ids->numel > 0) {
         return largest_of(c, rows, bags);
     }
-    adz_tensor *sums = adzi_rows_sum(rows, 0, bags, c->bags);
+    adz_tensor *sums = sums_of(c, rows, bags);
     if (c->o.mode != ADZ_BAG_MEAN) {
         return sums;
     }
-    adz_tensor *ones = adz_ones(ADZ_SHAPE(c->ids->numel), (adz_dtype)c->weight->dtype);
-    return mean_of(sums, adzi_rows_sum(ones, 0, bags, c->bags));
+    adz_tensor *ones = adz_ones(ADZ_SHAPE(c->ids->numel, 1), (adz_dtype)c->weight->dtype);
+    return mean_of(sums, sums_of(c, ones, bags));
 }
 
 adz_tensor *adz_embedding_bag(adz_tensor *ids, adz_tensor *weight, adz_tensor *offsets,

@@ -1,4 +1,4 @@
-#include "ops/op.h"
+#include "ops/loss/check_loss.h"
 
 /* The distance between vectors, torch.nn.functional.pairwise_distance. A composition:
  * |a - b + eps|_p over the last dimension. */
@@ -6,7 +6,7 @@ adz_tensor *adz_pairwise_distance(adz_tensor *a, adz_tensor *b, double p, double
 {
     static const char op[] = "pairwise_distance";
     adz_shape shape = { .rank = 0 };
-    if (!adzi_check_tensor(op, "a", a) || !adzi_check_tensor(op, "b", b) ||
+    if (!adzi_check_loss_input(op, "a", a) || !adzi_check_loss_input(op, "b", b) ||
         !adzi_broadcast(op, &shape.rank, shape.sizes, a, b)) {
         return NULL;
     }

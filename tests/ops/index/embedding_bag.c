@@ -15,7 +15,7 @@ static int call(const op_args *a, adz_tensor **out)
     for (const char *c = a->text; c != NULL && *c != '\0'; ++c) {
         at[n++] = *c - '0';
     }
-    adz_tensor *offsets = a->text != NULL ? adz_tensor_from(at, ADZ_SHAPE(n), ADZ_I64) : ADZ_NONE;
+    adz_tensor *offsets = a->text != NULL ? adz_tensor_from(at, ADZ_SHAPE(n), ADZ_I64) : a->in[2];
     return case_one(adz_embedding_bag(a->in[0], a->in[1], offsets, a->in[3], &o), out);
 }
 
