@@ -25,6 +25,7 @@
 #include "adze/nn/loss.h"
 #include "adze/nn/lstm.h"
 #include "adze/nn/module.h"
+#include "adze/nn/pad.h"
 #include "adze/nn/parametrize.h"
 #include "adze/nn/pool.h"
 #include "adze/nn/recurrent.h"

@@ -23,6 +23,7 @@
 #include "adze/ops/decomposition.h"
 #include "adze/ops/dropout.h"
 #include "adze/ops/embedding_bag.h"
+#include "adze/ops/grid.h"
 #include "adze/ops/index.h"
 #include "adze/ops/linalg.h"
 #include "adze/ops/loss.h"
@@ -36,5 +37,6 @@
 #include "adze/ops/shape.h"
 #include "adze/ops/special.h"
 #include "adze/ops/trigonometry.h"
+#include "adze/ops/unpool.h"
 
 #endif

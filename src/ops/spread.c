@@ -2,8 +2,10 @@
 
 static bool refuse(const char *op, const char *name, const adz_shape *list, int n)
 {
-    adzi_error(op, ADZ_ERR_ARGUMENT, "%s has %d numbers, but needs 1%s", name, list->rank,
-        n == 2 ? " for both dimensions or 2" : "");
+    static const char *const more[] = { "", " for both dimensions or 2",
+        " for all dimensions or 3" };
+    adzi_error(
+        op, ADZ_ERR_ARGUMENT, "%s has %d numbers, but needs 1%s", name, list->rank, more[n - 1]);
     return false;
 }
 

@@ -61,6 +61,9 @@ static const struct {
     { "margins", "bilinear embedding_bag hinge_embedding_loss margin_ranking_loss "
                  "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss "
                  "pairwise_distance soft_margin_loss triplet_margin_with_distance_loss" },
+    { "volumes", "adaptive_avg_pool3d adaptive_max_pool3d affine_grid avg_pool3d conv3d "
+                 "conv_transpose3d grid_sample lp_pool1d lp_pool2d lp_pool3d max_pool3d "
+                 "max_unpool1d max_unpool2d max_unpool3d" },
     { "functions", "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh digamma erf "
                    "erfc exp exp2 expm1 floor hardswish hypot lgamma log log10 log1p log2 "
                    "logaddexp mish reciprocal round rsqrt selu sign sin sinh softsign sqrt tan "

@@ -16,10 +16,13 @@ CONVERTED = "a number that the integer dtype does not hold has no defined conver
 ANY = {"nan", "inf", "large", "small", "mid"}
 DIFFERENCES = [
     (("gru", "gru_layer", "lstm", "lstm_layer", "rnn", "rnn_layer"), ANY, RECURRENT),
-    (("max_pool1d", "max_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d"), {"nan", "inf"}, POOLS),
-    (("adaptive_avg_pool1d", "adaptive_avg_pool2d", "addcmul", "addmm", "avg_pool1d", "avg_pool2d", "batch_norm",
+    (("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
+      "lp_pool1d", "lp_pool2d", "lp_pool3d"), {"nan", "inf"}, POOLS),
+    (("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "addcmul", "addmm", "avg_pool1d", "avg_pool2d",
+      "avg_pool3d", "batch_norm",
       "binary_cross_entropy", "binary_cross_entropy_with_logits", "bmm", "categorical_log_prob", "cdist", "conv1d",
-      "conv2d", "conv_transpose1d", "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "einsum",
+      "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+      "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "einsum",
       "forget_mult", "group_norm", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm",
       "linear", "linear_recurrence", "linear_relu", "log_softmax", "logsumexp", "matmul", "mean", "mse_loss",
       "nll_loss", "norm", "normalize", "poisson_nll_loss", "prod", "rms_norm", "scaled_dot_product_attention",

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { READ_NODES = 400, READ_TENSORS = 600, READ_LISTED = 40 };
+enum { READ_NODES = 1000, READ_TENSORS = 1000, READ_LISTED = 40 };
 
 /** Text or bytes inside the file. */
 typedef struct read_bytes {

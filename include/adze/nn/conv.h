@@ -93,6 +93,24 @@ ADZ_API adz_module *adz_conv2d_new(int64_t in_channels, int64_t out_channels, ad
     const adz_conv_module_options *options);
 
 /**
+ * A convolution layer for volumes, adz_conv3d with its own parameters.
+ *
+ * x is [N, C, D, H, W] or [C, D, H, W]. Parameters: weight[out, in / groups, KD, KH, KW] and
+ * bias[out]. Both are drawn from U(-1/sqrt(k), 1/sqrt(k)) with k = in / groups times KD times KH
+ * times KW, as PyTorch does.
+ *
+ * @param in_channels   1 or more
+ * @param out_channels  1 or more
+ * @param kernel_size   KD, KH and KW, or one size for all; 1 or more
+ * @param options       NULL for the defaults
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ *                      ADZ_ERR_DTYPE, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY recorded
+ * @see                 torch.nn.Conv3d
+ */
+ADZ_API adz_module *adz_conv3d_new(int64_t in_channels, int64_t out_channels, adz_shape kernel_size,
+    const adz_conv_module_options *options);
+
+/**
  * A transposed convolution layer for signals, adz_conv_transpose1d with its own parameters.
  *
  * x is [N, C, L] or [C, L]. Parameters: weight[in, out / groups, K] and bias[out]. Both are drawn
@@ -124,6 +142,24 @@ ADZ_API adz_module *adz_conv_transpose1d_new(int64_t in_channels, int64_t out_ch
  * @see                 torch.nn.ConvTranspose2d
  */
 ADZ_API adz_module *adz_conv_transpose2d_new(int64_t in_channels, int64_t out_channels,
+    adz_shape kernel_size, const adz_conv_module_options *options);
+
+/**
+ * A transposed convolution layer for volumes, adz_conv_transpose3d with its own parameters.
+ *
+ * x is [N, C, D, H, W] or [C, D, H, W]. Parameters: weight[in, out / groups, KD, KH, KW] and
+ * bias[out]. Both are drawn from U(-1/sqrt(k), 1/sqrt(k)) with k = out / groups times KD times KH
+ * times KW, as PyTorch does.
+ *
+ * @param in_channels   1 or more
+ * @param out_channels  1 or more
+ * @param kernel_size   KD, KH and KW, or one size for all; 1 or more
+ * @param options       NULL for the defaults
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ *                      ADZ_ERR_DTYPE, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY recorded
+ * @see                 torch.nn.ConvTranspose3d
+ */
+ADZ_API adz_module *adz_conv_transpose3d_new(int64_t in_channels, int64_t out_channels,
     adz_shape kernel_size, const adz_conv_module_options *options);
 
 /**

@@ -108,6 +108,27 @@ ADZ_API adz_tensor *adz_conv2d(
     adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adz_conv_options *options);
 
 /**
+ * Convolution of volumes.
+ *
+ *     y[o, q] = bias[o] + sum over c and t of weight[o, c, t] x[c, q stride + t dilation - padding]
+ *
+ * q and t have three numbers each, for depth, height and width. Sizes follow in each dimension from
+ * the formula of adz_conv1d, and what adz_conv2d says of groups, padding and memory holds too.
+ *
+ * @param x        x[N, C, D, H, W] or x[C, D, H, W], f32 or f64
+ * @param weight   weight[O, C / groups, KD, KH, KW] of x's dtype
+ * @param bias     bias[O] of x's dtype, or ADZ_NONE
+ * @param options  NULL for the defaults
+ * @return         y[N, O, depth, height, width] or y[O, depth, height, width], borrowed from the
+ *                 scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x, weight and bias, to any order; saves x and weight
+ * @see            torch.nn.functional.conv3d
+ */
+ADZ_API adz_tensor *adz_conv3d(
+    adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adz_conv_options *options);
+
+/**
  * Transposed convolution of signals: the gradient of adz_conv1d with respect to its input, as a
  * function of the gradient of its result.
  *
@@ -149,20 +170,37 @@ ADZ_API adz_tensor *adz_conv_transpose2d(
     adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adz_conv_options *options);
 
 /**
+ * Transposed convolution of volumes: the gradient of adz_conv3d with respect to its input, as a
+ * function of the gradient of its result. Sizes follow in each dimension from the formula of
+ * adz_conv_transpose1d.
+ *
+ * @param x        x[N, C, D, H, W] or x[C, D, H, W], f32 or f64
+ * @param weight   weight[C, O / groups, KD, KH, KW] of x's dtype
+ * @param bias     bias[O] of x's dtype, or ADZ_NONE
+ * @param options  NULL for the defaults
+ * @return         y[N, O, depth, height, width] or y[O, depth, height, width], borrowed from the
+ *                 scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x, weight and bias, to any order; saves x and weight
+ * @see            torch.nn.functional.conv_transpose3d
+ */
+ADZ_API adz_tensor *adz_conv_transpose3d(
+    adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adz_conv_options *options);
+
+/**
  * The gradient of the weight of a convolution. Backwards call it; a program needs it only for
  * gradients of its own operators.
  *
  *     dw[o, c, t] = sum over q of dy[o, q] x[c, q stride + t dilation - padding]
  *
- * @param x        the input of the convolution, [N, C, L], [C, L], [N, C, H, W] or [C, H, W]; f32
- * or f64
+ * @param x        the input of the convolution, with a batch or without; f32 or f64
  * @param dy       the gradient of its result, of x's dtype
- * @param weight   the shape of the weight, [O, C / groups, K] or [O, C / groups, KH, KW]
+ * @param weight   the shape of the weight, [O, C / groups, K], or with KH, KW or KD, KH, KW
  * @param options  those of the convolution; NULL for the defaults
  * @return         dw, of the shape `weight`, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
  * @grad           x and dy, to any order; saves both
- * @see            torch.nn.grad.conv1d_weight, torch.nn.grad.conv2d_weight
+ * @see            torch.nn.grad.conv1d_weight, conv2d_weight and conv3d_weight
  */
 ADZ_API adz_tensor *adz_conv_weight(
     adz_tensor *x, adz_tensor *dy, adz_shape weight, const adz_conv_options *options);

@@ -55,7 +55,7 @@ void adzi_c99_add_meeting(char index[ADZI_C99_INDEX], const adzi_c99_axis *a, co
 }
 
 bool adzi_c99_open_meeting(adzi_c99 *c, const adzi_c99_axis *a, const char *position,
-    const char *tap, char row[ADZI_C99_INDEX])
+    const char *tap, const char *name, char row[ADZI_C99_INDEX])
 {
     char at[ADZI_C99_INDEX] = "";
     adzi_c99_add_meeting(at, a, position, tap, 1);
@@ -65,9 +65,9 @@ bool adzi_c99_open_meeting(adzi_c99 *c, const adzi_c99_axis *a, const char *posi
             single ? "" : ")");
         return false;
     }
-    adzi_c99_line(c, "const int row = %s;", at[0] != '\0' ? at : "0");
-    adzi_c99_open(c, "if (row >= 0 && row < %lld) {", (long long)a->big);
-    snprintf(row, ADZI_C99_INDEX, "row");
+    adzi_c99_line(c, "const int %s = %s;", name, at[0] != '\0' ? at : "0");
+    adzi_c99_open(c, "if (%s >= 0 && %s < %lld) {", name, name, (long long)a->big);
+    snprintf(row, ADZI_C99_INDEX, "%s", name);
     return true;
 }
 

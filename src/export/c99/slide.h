@@ -18,10 +18,10 @@ adzi_c99_axis adzi_c99_axis_of(
 bool adzi_c99_axis_inside(const adzi_c99_axis *axis);
 
 /** Gives the element that a tap meets at a position as `row`, a text for an index. Where there may
- * be no such element it is a variable, and a block is opened that runs if there is one. Variables
- * are "" where there is one position or one tap. Returns true if the block is open. */
+ * be no such element it is the variable `name`, and a block is opened that runs if there is one.
+ * Variables are "" where there is one position or one tap. Returns true if the block is open. */
 bool adzi_c99_open_meeting(adzi_c99 *c, const adzi_c99_axis *axis, const char *position,
-    const char *tap, char row[ADZI_C99_INDEX]);
+    const char *tap, const char *name, char row[ADZI_C99_INDEX]);
 
 /** Prints `const int first = ..., last = ...;`: the positions where a tap meets an element are
  * those from first to below last. `texts` gets "first" and "last", or numbers, for which nothing is

@@ -22,8 +22,8 @@ typedef struct {
     int64_t in_channels, out_channels;
     adz_shape kernel_size;
     bool transposed;
-    adzi_conv conv;  /* of the call, with the padding that the operator applies */
-    int64_t pads[4]; /* of adz_pad_mode, unless the padding mode is zeros */
+    adzi_conv conv;                   /* of the call, with the padding that the operator applies */
+    int64_t pads[2 * ADZI_CONV_AXES]; /* of adz_pad_mode, unless the padding mode is zeros */
 } conv_state;
 
 /* By adz_padding_mode. */
@@ -89,12 +89,16 @@ static adz_status reset_parameters(adz_module *self)
         .reset_parameters = reset_parameters, ADZI_MODULE_FIELDS(fields),        \
     }
 
-static const adz_module_type types[2][2] = { { CONV_TYPE("Conv1d"), CONV_TYPE("Conv2d") },
-    { CONV_TYPE("ConvTranspose1d"), CONV_TYPE("ConvTranspose2d") } };
+static const adz_module_type types[2][ADZI_CONV_AXES] = {
+    { CONV_TYPE("Conv1d"), CONV_TYPE("Conv2d"), CONV_TYPE("Conv3d") },
+    { CONV_TYPE("ConvTranspose1d"), CONV_TYPE("ConvTranspose2d"), CONV_TYPE("ConvTranspose3d") }
+};
 
 /* Checks what no single field says, and spreads the sizes of the kernel over n dimensions. */
 static bool check_sizes(const char *op, int n, const conv_state *s, int64_t *sizes)
 {
+    static const char *const forms[] = { "a size", "one size for both dimensions, or two,",
+        "one size for all dimensions, or three," };
     const adz_shape *kernel = &s->kernel_size;
     if (s->in_channels % s->o.groups != 0 || s->out_channels % s->o.groups != 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
@@ -110,8 +114,7 @@ static bool check_sizes(const char *op, int n, const conv_state *s, int64_t *siz
     }
     if (kernel->rank != 1 && kernel->rank != n) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "kernel_size %s must be %s of 1 or more",
-            adzi_text_sizes(kernel->rank, kernel->sizes),
-            n == 1 ? "a size" : "one size for both dimensions, or two,");
+            adzi_text_sizes(kernel->rank, kernel->sizes), forms[n - 1]);
         return false;
     }
     for (int d = 0; d < n; ++d) {
@@ -160,13 +163,13 @@ static adz_module *build_conv(
 {
     const bool transposed = s.transposed;
     const int64_t in = s.in_channels, out = s.out_channels;
-    int64_t kernel[2] = { 1, 1 };
+    int64_t kernel[ADZI_CONV_AXES] = { 1, 1, 1 };
     if (!adz_options_take(op, &adz_conv_module_options_table, &s, options) ||
         !check_sizes(op, n, &s, kernel) || !read_options(&s, op, n, kernel)) {
         return NULL;
     }
     const int64_t rows = transposed ? in : out, columns = (transposed ? out : in) / s.o.groups;
-    const int64_t sizes[] = { rows, columns, kernel[0], kernel[1] };
+    const int64_t sizes[] = { rows, columns, kernel[0], kernel[1], kernel[2] };
     adzi_build build = adzi_build_begin();
     adz_module *self = adzi_module_of(&types[transposed][n - 1], &s, sizeof s);
     const bool good = self != NULL &&
@@ -196,6 +199,15 @@ adz_module *adz_conv2d_new(int64_t in_channels, int64_t out_channels, adz_shape 
     return build_conv(__func__, 2, s, options);
 }
 
+adz_module *adz_conv3d_new(int64_t in_channels, int64_t out_channels, adz_shape kernel_size,
+    const adz_conv_module_options *options)
+{
+    const conv_state s = {
+        .in_channels = in_channels, .out_channels = out_channels, .kernel_size = kernel_size
+    };
+    return build_conv(__func__, 3, s, options);
+}
+
 adz_module *adz_conv_transpose1d_new(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
     const adz_conv_module_options *options)
 {
@@ -214,4 +226,14 @@ adz_module *adz_conv_transpose2d_new(int64_t in_channels, int64_t out_channels,
         .kernel_size = kernel_size,
         .transposed = true };
     return build_conv(__func__, 2, s, options);
+}
+
+adz_module *adz_conv_transpose3d_new(int64_t in_channels, int64_t out_channels,
+    adz_shape kernel_size, const adz_conv_module_options *options)
+{
+    const conv_state s = { .in_channels = in_channels,
+        .out_channels = out_channels,
+        .kernel_size = kernel_size,
+        .transposed = true };
+    return build_conv(__func__, 3, s, options);
 }

@@ -3,7 +3,7 @@
 #include "ops/conv/conv_run.h"
 #include "adze/options.h"
 
-/* The operators of convolution: conv1d, conv2d and their transposed forms, torch.nn.functional.
+/* The operators of convolution: conv1d to conv3d and their transposed forms, torch.nn.functional.
  *
  *     y[o, q]  = bias[o] + sum over c and t of weight[o, c, t] x[c, index(q, t)]
  *     index    = q stride + t dilation - padding
@@ -11,9 +11,9 @@
  *     dweight  = adz_conv_weight(x, dy)
  *     dbias[o] = sum over q of dy[o, q]
  *
- * x[N, C, H, W], weight[O, C / groups, KH, KW], y[N, O, OH, OW]; a signal has no H, and N may be
- * absent. A transposed convolution has weight[C, O / groups, KH, KW]; its dx is a convolution. The
- * node saves x and weight, each only if a gradient will read it. */
+ * x[N, C, H, W], weight[O, C / groups, KH, KW], y[N, O, OH, OW]; a volume has a D in front of H, a
+ * signal has no H, and N may be absent. A transposed convolution has weight[C, O / groups, KH, KW];
+ * its dx is a convolution. The node saves x and weight, each only if a gradient will read it. */
 
 const adz_field adzi_conv_fields[ADZI_CONV_FIELDS] = {
     ADZI_FIELD_LIST(adzi_conv, n, stride),
@@ -25,8 +25,9 @@ const adz_field adzi_conv_fields[ADZI_CONV_FIELDS] = {
 
 const adzi_op *adzi_conv_op(bool transposed, int n)
 {
-    static const adzi_op *const ops[2][2] = { { &adzi_op_conv1d, &adzi_op_conv2d },
-        { &adzi_op_conv_transpose1d, &adzi_op_conv_transpose2d } };
+    static const adzi_op *const ops[2][ADZI_CONV_AXES] = { { &adzi_op_conv1d, &adzi_op_conv2d,
+                                                               &adzi_op_conv3d },
+        { &adzi_op_conv_transpose1d, &adzi_op_conv_transpose2d, &adzi_op_conv_transpose3d } };
     return ops[transposed][n - 1];
 }
 
@@ -100,11 +101,19 @@ void adzi_conv_fit(adzi_conv *at, const int64_t *big, const int64_t *small, cons
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
+/* The letters of n spatial dimensions, of an image or of a kernel. */
+static const char *letters_of(int n, bool kernel)
+{
+    static const char *const letters[2][ADZI_CONV_AXES] = { { "L", "H, W", "D, H, W" },
+        { "K", "KH, KW", "KD, KH, KW" } };
+    return letters[kernel][n - 1];
+}
+
 bool adzi_conv_check_images(const char *op, const adz_tensor *x, const char *x_name, int n)
 {
     if (x->rank != n + 1 && x->rank != n + 2) {
         adzi_error(op, ADZ_ERR_SHAPE, "%s%s has rank %d; it is [N, C, %s] or [C, %s]", x_name,
-            adzi_text_shape(x), x->rank, n == 1 ? "L" : "H, W", n == 1 ? "L" : "H, W");
+            adzi_text_shape(x), x->rank, letters_of(n, false), letters_of(n, false));
         return false;
     }
     for (int d = x->rank - n; d < x->rank; ++d) {
@@ -121,21 +130,21 @@ bool adzi_conv_check_images(const char *op, const adz_tensor *x, const char *x_n
  * groups. */
 static bool check_weight(const char *op, const adz_tensor *weight, const adzi_conv *at, bool back)
 {
-    const char *form = at->n == 1
-                           ? (back ? "[in, out / groups, K]" : "[out, in / groups, K]")
-                           : (back ? "[in, out / groups, KH, KW]" : "[out, in / groups, KH, KW]");
+    const char *form = back ? "in, out" : "out, in", *sizes = letters_of(at->n, true);
     bool good = weight->rank == at->n + 2;
     for (int d = 2; good && d < weight->rank; ++d) {
         good = weight->sizes[d] > 0;
     }
     if (!good) {
-        adzi_error(op, ADZ_ERR_SHAPE, "weight%s is not %s with kernel sizes of 1 or more",
-            adzi_text_shape(weight), form);
+        adzi_error(op, ADZ_ERR_SHAPE,
+            "weight%s is not [%s / groups, %s] with kernel sizes of 1 or more",
+            adzi_text_shape(weight), form, sizes);
         return false;
     }
     if (weight->sizes[0] % at->groups != 0) {
-        adzi_error(op, ADZ_ERR_SHAPE, "%lld groups do not divide the first size of weight%s, %s",
-            (long long)at->groups, adzi_text_shape(weight), form);
+        adzi_error(op, ADZ_ERR_SHAPE,
+            "%lld groups do not divide the first size of weight%s, [%s / groups, %s]",
+            (long long)at->groups, adzi_text_shape(weight), form, sizes);
         return false;
     }
     return true;
@@ -273,13 +282,17 @@ adz_tensor *adzi_conv_call(
 adz_tensor *adzi_conv_public(const adzi_op *op, adz_tensor *x, adz_tensor *weight, adz_tensor *bias,
     const adz_conv_options *options)
 {
-    const bool transposed = op == &adzi_op_conv_transpose1d || op == &adzi_op_conv_transpose2d;
-    adzi_conv at = { .n = op == adzi_conv_op(transposed, 1) ? 1 : 2 };
+    bool transposed = false;
+    adzi_conv at = { .n = 1 };
+    while (op != adzi_conv_op(transposed, at.n)) {
+        at.n += transposed;
+        transposed = !transposed;
+    }
     if (!adzi_check_tensor(op->name, "x", x) || !adzi_check_tensor(op->name, "weight", weight)) {
         return NULL;
     }
     /* A weight of another rank is refused after the options, which do without its kernel then. */
-    const int64_t none[2] = { 1, 1 };
+    const int64_t none[ADZI_CONV_AXES] = { 1, 1, 1 };
     const int64_t *kernel = weight->rank == at.n + 2 ? weight->sizes + 2 : none;
     return adzi_conv_read(&at, op->name, options, transposed, kernel)
                ? adzi_conv_call(transposed, x, weight, bias, &at)

@@ -10,14 +10,15 @@
 
 static adzi_c99_layout layout_of(const adzi_c99_value *v, int n, int64_t channels, bool is_result)
 {
-    const int64_t *strides = v->strides + v->rank - n - 1; /* channel, [row,] column */
+    const int64_t *strides = v->strides + v->rank - n - 1; /* channel, [[slice,] row,] column */
     return (adzi_c99_layout){ .memory = v->memory,
         .offset = v->offset,
         .item = v->rank == n + 2 ? v->strides[0] : 0,
         .group = strides[0] * channels,
         .result = is_result ? strides[0] : 0,
         .term = is_result ? 0 : strides[0],
-        .row = n == 2 ? strides[1] : 0,
+        .slice = n == 3 ? strides[1] : 0,
+        .row = n >= 2 ? strides[n - 1] : 0,
         .column = strides[n] };
 }
 
@@ -30,19 +31,20 @@ static adzi_c99_layout layout_of_weight(
         .group = v->strides[0] * first,
         .result = v->strides[k->transposed ? 1 : 0],
         .term = v->strides[k->transposed ? 0 : 1],
-        .row = n == 2 ? v->strides[2] : 0,
+        .slice = n == 3 ? v->strides[2] : 0,
+        .row = n >= 2 ? v->strides[n] : 0,
         .column = v->strides[n + 1] };
 }
 
-/* The axes of a call; a signal has one row. */
+/* The axes of a call; a signal has one row, and an image one slice. */
 static void find_axes(adzi_c99_convolution *k, const adzi_c99_call *call, const adzi_c99_value *big,
     const adzi_c99_value *small, const adzi_c99_value *weight)
 {
     const int n = weight->rank - 2;
-    k->row = (adzi_c99_axis){ 1, 1, 1, 1, 1, 0 };
-    adzi_c99_axis *axes[2] = { &k->row, &k->column };
+    k->slice = k->row = (adzi_c99_axis){ 1, 1, 1, 1, 1, 0 };
+    adzi_c99_axis *axes[3] = { &k->slice, &k->row, &k->column };
     for (int d = 0; d < n; ++d) {
-        *axes[2 - n + d] = adzi_c99_axis_of(call, d, big->sizes[big->rank - n + d],
+        *axes[3 - n + d] = adzi_c99_axis_of(call, d, big->sizes[big->rank - n + d],
             small->sizes[small->rank - n + d], weight->sizes[2 + d]);
     }
 }
@@ -145,17 +147,20 @@ static adzi_c99_value matrix_of(
 /* True for a kernel of one element, so that the positions are the columns of a matrix. */
 static bool is_product(const adzi_c99_convolution *k)
 {
-    const int64_t width = k->column.big;
-    return is_single(&k->row) && is_single(&k->column) &&
+    const int64_t width = k->column.big, plane = k->row.big * width;
+    return is_single(&k->slice) && is_single(&k->row) && is_single(&k->column) &&
            (k->row.big == 1 ||
-               (k->in.row == width * k->in.column && k->out.row == width * k->out.column));
+               (k->in.row == width * k->in.column && k->out.row == width * k->out.column)) &&
+           (k->slice.big == 1 ||
+               (k->in.slice == plane * k->in.column && k->out.slice == plane * k->out.column));
 }
 
 /* The images as [batch, groups, channels, positions]. */
 static adzi_c99_value image_of(
     const adzi_c99_convolution *k, const adzi_c99_layout *l, int64_t channels, int64_t channel)
 {
-    return matrix_of(l, (int64_t[]){ k->batch, k->groups, channels, k->row.big * k->column.big },
+    const int64_t positions = k->slice.big * k->row.big * k->column.big;
+    return matrix_of(l, (int64_t[]){ k->batch, k->groups, channels, positions },
         (int64_t[]){ l->item, l->group, channel, l->column });
 }
 
@@ -197,8 +202,8 @@ bool adzi_c99_print_weight_product(adzi_c99 *c, const adzi_c99_convolution *k)
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-void adzi_c99_row_index(const adzi_c99_convolution *k, const adzi_c99_layout *l, const char *row,
-    char index[ADZI_C99_INDEX])
+void adzi_c99_row_index(const adzi_c99_convolution *k, const adzi_c99_layout *l, const char *slice,
+    const char *row, char index[ADZI_C99_INDEX])
 {
     index[0] = '\0';
     adzi_c99_add_offset(index, l->offset);
@@ -206,47 +211,50 @@ void adzi_c99_row_index(const adzi_c99_convolution *k, const adzi_c99_layout *l,
     adzi_c99_add_variable(index, k->group, l->group);
     adzi_c99_add_variable(index, k->r, l->result);
     adzi_c99_add_variable(index, k->k, l->term);
+    adzi_c99_add_variable(index, slice, l->slice);
     adzi_c99_add_variable(index, row, l->row);
 }
 
 /* Prints a pointer to the first column of a row. `declared` is its type and name. */
 static void print_pointer(adzi_c99 *c, const adzi_c99_convolution *k, const char *declared,
-    const adzi_c99_layout *l, const char *row)
+    const adzi_c99_layout *l, const char *slice, const char *row)
 {
     char index[ADZI_C99_INDEX], text[ADZI_C99_TEXT];
-    adzi_c99_row_index(k, l, row, index);
+    adzi_c99_row_index(k, l, slice, row, index);
     adzi_c99_address(c, l->memory, index, text, sizeof text);
     adzi_c99_line(c, "%s = %s;", declared, text);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Opens the loop over the rows of the kernel, and finds the row of the input. */
-static void open_taps(adzi_c99 *c, adzi_c99_convolution *k, char row[ADZI_C99_INDEX])
+/* Opens the loop over the slices or the rows of the kernel, and finds that of the input: an index
+ * with the variable `name`. `tap` receives the name of the kernel's one. */
+static void open_taps(adzi_c99 *c, const adzi_c99_convolution *k, const adzi_c99_axis *a,
+    const char *position, const char *name, char tap[32], char found[ADZI_C99_INDEX])
 {
-    const adzi_c99_axis *a = &k->row;
     char i[4], at[ADZI_C99_INDEX] = "";
-    k->tap[0] = '\0';
+    tap[0] = '\0';
     if (adzi_c99_loop_over(c, a->taps, i)) {
-        adzi_c99_name_tap(k, a, i, k->tap);
+        adzi_c99_name_tap(k, a, i, tap);
     }
     if (!k->transposed || (a->big == 1 && a->small == 1 && a->taps == 1 && a->padding == 0)) {
-        adzi_c99_open_meeting(c, a, k->position, k->tap, row);
+        adzi_c99_open_meeting(c, a, position, tap, name, found);
         return;
     }
-    adzi_c99_add_variable(at, k->position, 1);
+    adzi_c99_add_variable(at, position, 1);
     adzi_c99_add_offset(at, a->padding);
-    if (k->tap[0] != '\0') {
+    if (tap[0] != '\0') {
         const size_t n = strlen(at);
-        snprintf(at + n, sizeof at - n, " - %s * %lld", k->tap, (long long)a->dilation);
+        snprintf(at + n, sizeof at - n, " - %s * %lld", tap, (long long)a->dilation);
     }
-    adzi_c99_line(c, "const int row = %s;", at[0] != '\0' ? at : "0");
-    snprintf(row, ADZI_C99_INDEX, a->stride > 1 ? "(row / %lld)" : "row", (long long)a->stride);
+    adzi_c99_line(c, "const int %s = %s;", name, at[0] != '\0' ? at : "0");
     if (a->stride > 1) {
-        adzi_c99_open(c, "if (row >= 0 && row < %lld && row %% %lld == 0) {",
-            (long long)(a->small * a->stride), (long long)a->stride);
+        snprintf(found, ADZI_C99_INDEX, "(%s / %lld)", name, (long long)a->stride);
+        adzi_c99_open(c, "if (%s >= 0 && %s < %lld && %s %% %lld == 0) {", name, name,
+            (long long)(a->small * a->stride), name, (long long)a->stride);
     } else {
-        adzi_c99_open(c, "if (row >= 0 && row < %lld) {", (long long)a->small);
+        snprintf(found, ADZI_C99_INDEX, "%s", name);
+        adzi_c99_open(c, "if (%s >= 0 && %s < %lld) {", name, name, (long long)a->small);
     }
 }
 
@@ -258,7 +266,7 @@ static void print_start(adzi_c99 *c, const adzi_c99_convolution *k)
     const bool loop = adzi_c99_loop_over(c, k->transposed ? k->column.big : k->column.small, q);
     for (int result = 0; result < k->block; ++result) {
         if (k->biased) {
-            adzi_c99_row_index(k, &k->bias, "", index);
+            adzi_c99_row_index(k, &k->bias, "", "", index);
             adzi_c99_add_offset(index, result * k->bias.result);
             adzi_c99_element(c, k->bias.memory, index, bias, sizeof bias);
         }
@@ -273,15 +281,16 @@ static void print_start(adzi_c99 *c, const adzi_c99_convolution *k)
 /* Adds the products of all terms and taps to the row. */
 static void print_sums(adzi_c99 *c, adzi_c99_convolution *k)
 {
-    char row[ADZI_C99_INDEX];
+    char slice[ADZI_C99_INDEX], row[ADZI_C99_INDEX];
     if (adzi_c99_all_padding(k)) {
         return;
     }
     const int terms = adzi_c99_loop_over(c, k->terms, k->k) ? 1 : 0;
     const adzi_c99_mark mark = adzi_c99_mark_of(c);
-    open_taps(c, k, row);
-    print_pointer(c, k, "const float *const from", &k->in, row);
-    print_pointer(c, k, "const float *const w", &k->weight, k->tap);
+    open_taps(c, k, &k->slice, k->slice_position, "slice", k->slice_tap, slice);
+    open_taps(c, k, &k->row, k->position, "row", k->tap, row);
+    print_pointer(c, k, "const float *const from", &k->in, slice, row);
+    print_pointer(c, k, "const float *const w", &k->weight, k->slice_tap, k->tap);
     adzi_c99_print_columns(c, k);
     adzi_c99_close_to(c, mark);
     k->k[0] = '\0';
@@ -312,6 +321,7 @@ static void print_convolution(adzi_c99 *c, adzi_c99_convolution *k)
     adzi_c99_loop_over(c, k->groups, k->group);
     k->block = adzi_c99_results_at_once(k);
     open_results(c, k);
+    adzi_c99_loop_over(c, k->transposed ? k->slice.big : k->slice.small, k->slice_position);
     adzi_c99_loop_over(c, k->transposed ? k->row.big : k->row.small, k->position);
     adzi_c99_need_block(c, mark);
     for (int result = 0; result < k->block; ++result) {
@@ -319,7 +329,7 @@ static void print_convolution(adzi_c99 *c, adzi_c99_convolution *k)
         adzi_c99_layout out = k->out;
         out.offset += result * out.result;
         snprintf(declared, sizeof declared, "float *const %s", adzi_c99_result_row(result));
-        print_pointer(c, k, declared, &out, k->position);
+        print_pointer(c, k, declared, &out, k->slice_position, k->position);
     }
     print_start(c, k);
     print_sums(c, k);

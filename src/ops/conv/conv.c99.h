@@ -8,7 +8,7 @@
 /** Where the elements of one of the tensors are: strides by what the loops run over. */
 typedef struct adzi_c99_layout {
     int memory;
-    int64_t offset, item, group, result, term, row, column;
+    int64_t offset, item, group, result, term, slice, row, column;
 } adzi_c99_layout;
 
 /** result[item, group, r, row, column] is the sum of weight[group, r, k, taps] times
@@ -19,8 +19,10 @@ typedef struct adzi_c99_convolution {
     bool transposed, biased;
     int block; /* how many results are summed at once */
     int64_t batch, groups, results, terms;
-    adzi_c99_axis row, column;
-    char item[4], group[4], r[4], k[4], position[4], tap[32]; /* variables; "" for one pass */
+    adzi_c99_axis slice, row, column; /* a volume has slices of rows */
+    /* Variables; "" for one pass. */
+    char item[4], group[4], r[4], k[4];
+    char slice_position[4], slice_tap[32], position[4], tap[32];
 } adzi_c99_convolution;
 
 /** What computes the gradient of a weight: `in` is x, `out` is dy, and `weight` the result. */
@@ -30,9 +32,9 @@ adzi_c99_convolution adzi_c99_weight_of(const adzi_c99 *c, const adzi_c99_call *
  * has more. */
 bool adzi_c99_print_weight_product(adzi_c99 *c, const adzi_c99_convolution *k);
 
-/** The index of a row's first column at the loops over items and channels. */
+/** The index of the first column of a slice's row at the loops over items and channels. */
 void adzi_c99_row_index(const adzi_c99_convolution *k, const adzi_c99_layout *layout,
-    const char *row, char index[ADZI_C99_INDEX]);
+    const char *slice, const char *row, char index[ADZI_C99_INDEX]);
 
 /** The name of tap `i`. The taps of a transposed convolution run backwards, so that an element of
  * the big image is summed in the order of the small one. */

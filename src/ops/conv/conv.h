@@ -15,6 +15,7 @@
 #define ADZI_OPS_CONV_CONV_H
 
 #include "adze/ops/conv.h"
+#include "ops/conv/conv.kernel.h"
 #include "ops/op.h"
 
 /* The inputs on the tape. */
@@ -24,9 +25,10 @@ enum { ADZI_CONV_X, ADZI_CONV_WEIGHT, ADZI_CONV_BIAS, ADZI_CONV_INPUTS };
  * of a transposed convolution loses padding_after at its end; a negative number, as output_padding
  * makes it, adds elements. */
 typedef struct adzi_conv {
-    int n;                              /* spatial dimensions: 1 or 2 */
+    int n;                              /* spatial dimensions: 1, 2 or 3 */
     int n_padding, n_after, n_dilation; /* all equal n, because each array has its own count */
-    int64_t stride[2], padding[2], padding_after[2], dilation[2];
+    int64_t stride[ADZI_CONV_AXES], padding[ADZI_CONV_AXES], padding_after[ADZI_CONV_AXES];
+    int64_t dilation[ADZI_CONV_AXES];
     int64_t groups;
 } adzi_conv;
 
@@ -34,8 +36,8 @@ typedef struct adzi_conv {
 extern const adz_field adzi_conv_fields[];
 enum { ADZI_CONV_FIELDS = 9 };
 
-extern const adzi_op adzi_op_conv1d, adzi_op_conv2d, adzi_op_conv_transpose1d,
-    adzi_op_conv_transpose2d, adzi_op_conv_weight;
+extern const adzi_op adzi_op_conv1d, adzi_op_conv2d, adzi_op_conv3d, adzi_op_conv_transpose1d,
+    adzi_op_conv_transpose2d, adzi_op_conv_transpose3d, adzi_op_conv_weight;
 
 /** The operator for n spatial dimensions. */
 const adzi_op *adzi_conv_op(bool transposed, int n);

@@ -3,7 +3,8 @@
  *     result[m, q] = bias[m] + sum over k of A[m, k] P[k, q]
  *     dA[m, k]     = sum over q of dresult[m, q] P[k, q]
  *
- * k stands for a channel and a tap, q for a position: an item, a row and a column of the result.
+ * k stands for a channel and a tap, q for a position: an item, a slice, a row and a column of the
+ * result. Images have slices, one for each index of the depth.
  * P holds the patches, P[k, q] = the source at the index that tap k of position q reads. It never
  * exists as a whole. A block is 64 positions, and a range is at most 128 values of k. The patches
  * of one range in one block are packed into scratch memory and multiplied there.
@@ -57,26 +58,41 @@ INLINE VEC KERNEL(vload_lanes)(const elem *p, KERNEL(range_of_lanes) m)
 #define VLOAD_LANES(p, m) KERNEL(vload_lanes)(p, m)
 #endif
 
-/* Copies a run of each channel of a range, whose indices are neighbours in the source. Lanes
- * outside `part` become 0. A vector may write beyond the run, where the next run is written later.
- */
-INLINE void KERNEL(copy_runs)(elem *to, int64_t apart, const elem *from, int64_t plane,
-    int64_t channels, inside part, const run *r)
+/* The packed rows of the taps of one column of the kernel, of which each line of the kernel has
+ * one, and the indices that they read. */
+typedef struct KERNEL(column) {
+    elem *to;           /* the run's place in the row of the first channel and the first tap */
+    const elem *from;   /* the source image of the first channel */
+    int64_t tap, taps;  /* the first tap of this column in the range, and the taps of the range */
+    int64_t wide, line; /* from one tap of the column to the next, and the line of the first one */
+    int64_t image, channels;
+    int64_t first; /* the index along a line that the first position reads */
+    inside part;   /* the positions whose index exists */
+} KERNEL(column);
+
+/* Copies the indices of a run, which are neighbours in the source. Lanes outside the part become 0.
+ * A vector may write beyond the run, where the next run is written later. */
+INLINE void KERNEL(copy_column)(const KERNEL(column) * k, const lines *all, const run *r)
 {
+    const int64_t apart = k->taps * BLOCK;
     for (int64_t v = 0; v < r->length; v += VW) {
-        const int64_t low = part.low < v ? 0 : part.low - v < VW ? part.low - v : VW;
-        const int64_t high = part.high < v ? 0 : part.high - v < VW ? part.high - v : VW;
+        const int64_t low = k->part.low < v ? 0 : k->part.low - v < VW ? k->part.low - v : VW;
+        const int64_t high = k->part.high < v ? 0 : k->part.high - v < VW ? k->part.high - v : VW;
         const __typeof__(LANES(low, high)) lanes = LANES(low, high < low ? low : high);
         const int64_t room = BLOCK - r->at - v;
-        elem *vector = to + v;
-        const elem *from_index = from + v;
-        if (room >= VW) {
-            for (int64_t c = 0; c < channels; ++c, vector += apart, from_index += plane) {
-                VSTORE(vector, VLOAD_LANES(from_index, lanes));
-            }
-        } else {
-            for (int64_t c = 0; c < channels; ++c, vector += apart, from_index += plane) {
-                VSTORE_PART(vector, VLOAD_LANES(from_index, lanes), (int)room);
+        for (int64_t t = k->tap, line = k->line; t < k->taps; t += k->wide, ++line) {
+            const int64_t at = all->at[line];
+            const __typeof__(lanes) used = at < 0 ? LANES(0, 0) : lanes;
+            elem *vector = k->to + t * BLOCK + v;
+            const elem *from = k->from + (at < 0 ? 0 : at + k->first + v);
+            if (room >= VW) {
+                for (int64_t c = 0; c < k->channels; ++c, vector += apart, from += k->image) {
+                    VSTORE(vector, VLOAD_LANES(from, used));
+                }
+            } else {
+                for (int64_t c = 0; c < k->channels; ++c, vector += apart, from += k->image) {
+                    VSTORE_PART(vector, VLOAD_LANES(from, used), (int)room);
+                }
             }
         }
     }
@@ -84,19 +100,25 @@ INLINE void KERNEL(copy_runs)(elem *to, int64_t apart, const elem *from, int64_t
 #undef LANES
 #undef VLOAD_LANES
 
-/* copy_runs for indices that are `step` elements apart in the source. */
-INLINE void KERNEL(gather_runs)(elem *to, int64_t apart, const elem *from, int64_t plane,
-    int64_t channels, inside part, const run *r, int64_t step)
+/* copy_column for indices that are `step` elements apart in the source. */
+INLINE void KERNEL(gather_column)(
+    const KERNEL(column) * k, const lines *all, const run *r, int64_t step)
 {
-    for (int64_t c = 0; c < channels; ++c, to += apart, from += plane) {
-        for (int64_t z = 0; z < part.low; ++z) {
-            to[z] = ELEM(0);
-        }
-        for (int64_t z = part.low; z < part.high; ++z) {
-            to[z] = from[z * step];
-        }
-        for (int64_t z = part.high; z < r->length; ++z) {
-            to[z] = ELEM(0);
+    for (int64_t t = k->tap, line = k->line; t < k->taps; t += k->wide, ++line) {
+        const int64_t at = all->at[line], low = at < 0 ? 0 : k->part.low;
+        const int64_t high = at < 0 ? 0 : k->part.high;
+        const elem *from = k->from + (at < 0 ? 0 : at + k->first);
+        elem *to = k->to + t * BLOCK;
+        for (int64_t c = 0; c < k->channels; ++c, to += k->taps * BLOCK, from += k->image) {
+            for (int64_t z = 0; z < low; ++z) {
+                to[z] = ELEM(0);
+            }
+            for (int64_t z = low; z < high; ++z) {
+                to[z] = from[z * step];
+            }
+            for (int64_t z = high; z < r->length; ++z) {
+                to[z] = ELEM(0);
+            }
         }
     }
 }
@@ -106,30 +128,31 @@ INLINE void KERNEL(gather_runs)(elem *to, int64_t apart, const elem *from, int64
 static void KERNEL(pack_patches)(elem *to, const adzi_conv_args *g, const adzi_conv_phase *p,
     const runs *at, int64_t group, const adzi_conv_range *range)
 {
-    const int64_t plane = g->source[0] * g->source[1], apart = range->taps * BLOCK;
-    const int64_t padded = (at->count + VW - 1) / VW * VW;
-    for (int64_t t = 0; t < range->taps; ++t) {
-        const int64_t i = (range->tap + t) / p->w.taps, j = (range->tap + t) % p->w.taps;
-        elem *rows = to + t * BLOCK;
-        for (const run *r = at->run; r < at->run + at->n; ++r) {
-            const int64_t row = r->row * p->h.step + p->h.offset + i * p->h.offset_step;
-            const int64_t first = r->column * p->w.step + p->w.offset + j * p->w.offset_step;
-            const inside none = { 0, 0 };
-            const bool exists = is_row(row, g->source[0]);
-            const inside part =
-                exists ? indices_inside(first, p->w.step, r->length, g->source[1]) : none;
-            const elem *from = (const elem *)g->x + channel_of(g, r->item, group, range->channel) +
-                               (exists ? row * g->source[1] + first : 0);
+    const int64_t padded = (at->count + VW - 1) / VW * VW, skipped = range->tap % p->w.taps;
+    KERNEL(column)
+    k = { .taps = range->taps,
+        .wide = p->w.taps,
+        .image = adzi_conv_volume(g->source),
+        .channels = range->channels };
+    for (const run *r = at->run; r < at->run + at->n; ++r) {
+        lines all;
+        find_lines(&all, g, p, r, range);
+        k.to = to + r->at;
+        k.from = (const elem *)g->x + channel_of(g, r->item, group, range->channel);
+        for (int64_t j = 0; j < p->w.taps; ++j) {
+            k.line = j < skipped;
+            k.tap = j - skipped + (j < skipped ? p->w.taps : 0);
+            k.first = first_index(&p->w, r->column) + j * p->w.offset_step;
+            k.part = indices_inside(k.first, p->w.step, r->length, g->source[2]);
             if (p->w.step == 1) {
-                KERNEL(copy_runs)(rows + r->at, apart, from, plane, range->channels, part, r);
+                KERNEL(copy_column)(&k, &all, r);
             } else {
-                KERNEL(gather_runs)
-                (rows + r->at, apart, from, plane, range->channels, part, r, p->w.step);
+                KERNEL(gather_column)(&k, &all, r, p->w.step);
             }
         }
-        for (int64_t c = 0; c < range->channels && at->count < padded; ++c) {
-            memset(rows + c * apart + at->count, 0, (size_t)(padded - at->count) * sizeof(elem));
-        }
+    }
+    for (int64_t row = 0; row < range->channels * range->taps && at->count < padded; ++row) {
+        memset(to + row * BLOCK + at->count, 0, (size_t)(padded - at->count) * sizeof(elem));
     }
 }
 
@@ -146,16 +169,17 @@ static void KERNEL(put_block)(const adzi_conv_args *g, const adzi_conv_phase *p,
     const elem *sums, int64_t map, int64_t maps, int64_t group)
 {
     const elem *bias = g->bias;
-    const int64_t plane = g->result[0] * g->result[1];
+    const int64_t image = adzi_conv_volume(g->result);
     for (const run *r = at->run; r < at->run + at->n; ++r) {
+        const int64_t slice = p->d.start + r->slice * p->d.stride;
         const int64_t row = p->h.start + r->row * p->h.stride;
         const int64_t first = p->w.start + r->column * p->w.stride, stride = p->w.stride;
-        elem *y = (elem *)g->y + ((r->item * g->groups + group) * g->maps + map) * plane +
-                  row * g->result[1] + first;
+        elem *y = (elem *)g->y + ((r->item * g->groups + group) * g->maps + map) * image +
+                  (slice * g->result[1] + row) * g->result[2] + first;
         for (int64_t m = 0; m < maps; ++m) {
             const elem b = bias != NULL ? bias[group * g->maps + map + m] : ELEM(0);
             const elem *restrict from = sums + m * BLOCK + r->at;
-            elem *restrict to = y + m * plane;
+            elem *restrict to = y + m * image;
             if (stride == 1) {
                 for (int64_t z = 0; z < r->length; ++z) {
                     to[z] = from[z] + b;
@@ -187,20 +211,23 @@ static bool KERNEL(all_finite)(const elem *x, int64_t apart, int64_t height, int
     return total == ELEM(0);
 }
 
-/* Sums over all channels and the taps that read an element of the source. `a` is the weight of one
- * map, x the source of a group, `row` and `column` the index that tap 0 reads. */
+/* Sums over all channels and the taps that read an element of the source, for neighbour z of a run.
+ * `a` is the weight of one map, x the source of a group. */
 static elem KERNEL(sum_inside)(const adzi_conv_args *g, const adzi_conv_phase *p, const elem *a,
-    const elem *x, int64_t row, int64_t column)
+    const elem *x, const run *r, int64_t z)
 {
+    const int64_t slice = first_index(&p->d, r->slice), row = first_index(&p->h, r->row);
+    const int64_t column = first_index(&p->w, r->column + z);
     elem sum = ELEM(0);
-    for (int64_t c = 0; c < g->channels; ++c, x += g->source[0] * g->source[1]) {
-        for (int64_t i = 0; i < p->h.taps; ++i) {
-            const int64_t from = row + i * p->h.offset_step;
-            for (int64_t j = 0; j < p->w.taps; ++j, ++a) {
-                const int64_t at = column + j * p->w.offset_step;
-                if (is_row(from, g->source[0]) && is_row(at, g->source[1])) {
-                    sum += *a * x[from * g->source[1] + at];
-                }
+    for (int64_t c = 0; c < g->channels; ++c, x += adzi_conv_volume(g->source)) {
+        for (int64_t t = 0; t < p->taps; ++t, ++a) {
+            const int64_t line = t / p->w.taps;
+            const int64_t above = slice + line / p->h.taps * p->d.offset_step;
+            const int64_t from = row + line % p->h.taps * p->h.offset_step;
+            const int64_t at = column + t % p->w.taps * p->w.offset_step;
+            if (is_row(above, g->source[0]) && is_row(from, g->source[1]) &&
+                is_row(at, g->source[2])) {
+                sum += *a * x[(above * g->source[1] + from) * g->source[2] + at];
             }
         }
     }
@@ -213,18 +240,15 @@ static elem KERNEL(sum_inside)(const adzi_conv_args *g, const adzi_conv_phase *p
 static __attribute__((noinline)) void KERNEL(mend_border)(const adzi_conv_args *g, elem *sums,
     const adzi_conv_phase *p, const runs *at, const elem *a, int64_t maps, int64_t group)
 {
-    const int64_t depth = g->channels * p->h.taps * p->w.taps;
+    const int64_t depth = g->channels * p->taps;
     for (const run *r = at->run; r < at->run + at->n; ++r) {
-        const int64_t row = r->row * p->h.step + p->h.offset;
         const elem *x = (const elem *)g->x + channel_of(g, r->item, group, 0);
         for (int64_t z = 0; z < r->length; ++z) {
-            const int64_t column = (r->column + z) * p->w.step + p->w.offset;
-            const bool inside_all = all_inside(&p->h, row, row, g->source[0]) &&
-                                    all_inside(&p->w, column, column, g->source[1]);
+            const bool inside_all = run_inside(g, p, r, z, 1);
             for (int64_t m = 0; m < maps && !inside_all; ++m) {
                 elem *sum = &sums[m * BLOCK + r->at + z];
                 if (*sum != *sum) {
-                    *sum = KERNEL(sum_inside)(g, p, a + m * depth, x, row, column);
+                    *sum = KERNEL(sum_inside)(g, p, a + m * depth, x, r, z);
                 }
             }
         }
@@ -241,9 +265,9 @@ static void KERNEL(forward_block)(const adzi_conv_args *g, const KERNEL(room) * 
     runs at;
     const int64_t begin = block * BLOCK, left = p->positions - begin;
     find_runs(&at, p, begin, left < BLOCK ? left : BLOCK);
-    const int64_t taps = p->h.taps * p->w.taps, depth = g->channels * taps;
+    const int64_t taps = p->taps, depth = g->channels * taps;
     const int64_t ranges = adzi_conv_ranges(g->channels, taps);
-    const int64_t whole = g->kernel[0] * g->kernel[1];
+    const int64_t whole = adzi_conv_volume(g->kernel);
     const elem *a =
         (const elem *)g->weight + (group * whole + p->weight) * g->maps * g->channels + map * depth;
     const int64_t padded = (at.count + VW - 1) / VW * VW;
@@ -319,7 +343,7 @@ typedef struct KERNEL(weight_room) {
 static void KERNEL(pack_gradient)(elem *to, int64_t ld, const adzi_conv_args *g, const runs *at,
     int64_t map, int64_t maps, int64_t group)
 {
-    const int64_t plane = g->result[0] * g->result[1];
+    const int64_t image = adzi_conv_volume(g->result);
     for (int64_t i = 0; i < at->n;) {
         const run *r = &at->run[i];
         int64_t length = r->length;
@@ -327,9 +351,9 @@ static void KERNEL(pack_gradient)(elem *to, int64_t ld, const adzi_conv_args *g,
             length += at->run[i].length;
         }
         const elem *from = (const elem *)g->y +
-                           ((r->item * g->groups + group) * g->maps + map) * plane +
-                           r->row * g->result[1] + r->column;
-        KERNEL(transpose)(to + r->at * ld, ld, from, plane, length, maps);
+                           ((r->item * g->groups + group) * g->maps + map) * image +
+                           (r->slice * g->result[1] + r->row) * g->result[2] + r->column;
+        KERNEL(transpose)(to + r->at * ld, ld, from, image, length, maps);
     }
 }
 
@@ -343,7 +367,7 @@ static void KERNEL(weight_task)(const adzi_conv_weight_args *args, const KERNEL(
     const int64_t group = chunk / g->chunks, which = chunk % g->chunks;
     const int64_t map = g->maps * which / g->chunks;
     const int64_t maps = g->maps * (which + 1) / g->chunks - map, ld = (maps + VW - 1) / VW * VW;
-    const int64_t taps = g->kernel[0] * g->kernel[1], depth = g->channels * taps;
+    const int64_t taps = adzi_conv_volume(g->kernel), depth = g->channels * taps;
     const adzi_conv_range range = adzi_conv_range_at(g->channels, taps, range_at);
     const int64_t rows = range.channels * range.taps;
     memset(room->dy, 0, (size_t)(BLOCK * ld) * sizeof(elem));
@@ -411,10 +435,10 @@ void KERNEL(conv_pack)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_conv_pack_args *args = opaque;
     const adzi_conv_args *g = &args->conv;
-    const int64_t whole = g->kernel[0] * g->kernel[1];
+    const int64_t whole = adzi_conv_volume(g->kernel);
     adzi_conv_phase p = adzi_conv_phase_first(g);
     do {
-        const int64_t taps = p.h.taps * p.w.taps;
+        const int64_t taps = p.taps;
         for (int64_t unit = begin; unit < end && taps > 0; ++unit) {
             const int64_t group = unit / g->maps, m = unit % g->maps;
             const elem *from =
@@ -423,9 +447,11 @@ void KERNEL(conv_pack)(const void *opaque, int64_t begin, int64_t end)
                         m * taps * g->channels;
             for (int64_t c = 0; c < g->channels; ++c, from += g->maps * whole) {
                 for (int64_t t = 0; t < taps; ++t) {
-                    const int64_t i = p.h.first + t / p.w.taps * p.h.apart;
+                    const int64_t line = t / p.w.taps;
+                    const int64_t k = p.d.first + line / p.h.taps * p.d.apart;
+                    const int64_t i = p.h.first + line % p.h.taps * p.h.apart;
                     const int64_t j = p.w.first + t % p.w.taps * p.w.apart;
-                    *row++ = from[i * g->kernel[1] + j];
+                    *row++ = from[(k * g->kernel[1] + i) * g->kernel[2] + j];
                 }
             }
         }

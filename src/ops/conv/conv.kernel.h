@@ -15,7 +15,8 @@
  * same taps, and neighbours in a phase read neighbours of the source. A phase is therefore computed
  * as a convolution with stride 1. No zero is multiplied, whatever the stride is.
  *
- * Heights and widths have their own phases. A signal of one dimension is an image of height 1.
+ * Depths, heights and widths have their own phases. An image is a volume of depth 1, and a signal
+ * is an image of height 1.
  */
 #ifndef ADZI_OPS_CONV_CONV_KERNEL_H
 #define ADZI_OPS_CONV_CONV_KERNEL_H
@@ -26,23 +27,25 @@
 #include "base/threads/addresses.h"
 
 enum {
+    ADZI_CONV_AXES = 3,    /* depth, height and width */
     ADZI_CONV_BLOCK = 64,  /* positions of a block */
     ADZI_CONV_DEPTH = 128, /* channels times taps whose patches are packed at a time */
     ADZI_CONV_MAPS = 128   /* the most channels of the result that a task computes */
 };
 
-/** One convolution or transposed convolution, or the gradient of its weight. Arrays of two hold
+/** One convolution or transposed convolution, or the gradient of its weight. Arrays hold depth,
  * height and width. */
 typedef struct adzi_conv_args {
     int64_t batch, groups;
     int64_t channels, maps; /* channels of the source and of the result, per group */
-    int64_t source[2], result[2];
-    int64_t kernel[2], stride[2], dilation[2], pad[2];
+    int64_t source[ADZI_CONV_AXES], result[ADZI_CONV_AXES];
+    int64_t kernel[ADZI_CONV_AXES], stride[ADZI_CONV_AXES];
+    int64_t dilation[ADZI_CONV_AXES], pad[ADZI_CONV_AXES];
     bool transposed;
-    const void *x;      /* the source [batch, groups * channels, height, width] */
+    const void *x;      /* the source [batch, groups * channels, depth, height, width] */
     const void *weight; /* [groups * maps, channels * taps], packed by conv_pack if transposed */
     const void *bias;   /* [groups * maps], or NULL */
-    void *y;            /* the result [batch, groups * maps, height, width] */
+    void *y;            /* the result [batch, groups * maps, depth, height, width] */
     int64_t blocks;     /* of positions, of all phases */
     int64_t chunks;     /* equal parts of the maps */
     int64_t tasks;      /* groups * chunks * blocks, cut evenly between the workers */
@@ -84,6 +87,12 @@ typedef struct adzi_conv_sum_args {
 } adzi_conv_sum_args;
 
 ADZI_ADDRESSES(adzi_conv_sum_args, parts, out);
+
+/** The elements of an image, or of a kernel, with these sizes. */
+static inline int64_t adzi_conv_volume(const int64_t sizes[ADZI_CONV_AXES])
+{
+    return sizes[0] * sizes[1] * sizes[2];
+}
 
 /** One phase along one dimension: position q reads, for tap number i, index q step + offset + i
  * offset_step of the source, and is element start + q stride of the result. */
@@ -173,8 +182,9 @@ static inline int64_t adzi_conv_blocks(int64_t count, int64_t length)
 /** A walk over all phases. `weight` counts the elements of a row of the packed weight before the
  * phase, per channel; `block` counts blocks. */
 typedef struct adzi_conv_phase {
-    adzi_conv_axis h, w;
-    int64_t at[2];
+    adzi_conv_axis d, h, w; /* along depth, height and width */
+    int64_t at[ADZI_CONV_AXES];
+    int64_t taps;      /* of all dimensions */
     int64_t positions; /* those of one image, times the batch */
     int64_t block, blocks;
     int64_t weight;
@@ -182,15 +192,17 @@ typedef struct adzi_conv_phase {
 
 static inline void adzi_conv_phase_at(const adzi_conv_args *g, adzi_conv_phase *p)
 {
-    p->h = adzi_conv_axis_of(g, 0, p->at[0]);
-    p->w = adzi_conv_axis_of(g, 1, p->at[1]);
-    p->positions = g->batch * p->h.count * p->w.count;
+    p->d = adzi_conv_axis_of(g, 0, p->at[0]);
+    p->h = adzi_conv_axis_of(g, 1, p->at[1]);
+    p->w = adzi_conv_axis_of(g, 2, p->at[2]);
+    p->taps = p->d.taps * p->h.taps * p->w.taps;
+    p->positions = g->batch * p->d.count * p->h.count * p->w.count;
     p->blocks = adzi_conv_blocks(p->positions, ADZI_CONV_BLOCK);
 }
 
 static inline adzi_conv_phase adzi_conv_phase_first(const adzi_conv_args *g)
 {
-    adzi_conv_phase p = { .at = { 0, 0 }, .block = 0, .weight = 0 };
+    adzi_conv_phase p = { .at = { 0 }, .block = 0, .weight = 0 };
     adzi_conv_phase_at(g, &p);
     return p;
 }
@@ -199,12 +211,12 @@ static inline adzi_conv_phase adzi_conv_phase_first(const adzi_conv_args *g)
 static inline bool adzi_conv_phase_next(const adzi_conv_args *g, adzi_conv_phase *p)
 {
     p->block += p->blocks;
-    p->weight += p->h.taps * p->w.taps;
-    if (++p->at[1] == adzi_conv_phases(g, 1)) {
-        p->at[1] = 0;
-        ++p->at[0];
+    p->weight += p->taps;
+    int d = ADZI_CONV_AXES - 1;
+    while (d >= 0 && ++p->at[d] == adzi_conv_phases(g, d)) {
+        p->at[d--] = 0;
     }
-    if (p->at[0] == adzi_conv_phases(g, 0)) {
+    if (d < 0) {
         return false;
     }
     adzi_conv_phase_at(g, p);

@@ -7,6 +7,7 @@ adzi_onnx_printer adzi_onnx_print_conv;
 adzi_onnx_batch_rule adzi_onnx_batch_conv;
 
 enum { X, WEIGHT, BIAS };
+enum { AXES = 3 }; /* the most spatial dimensions */
 
 /* The spatial dimensions of the call. */
 static int spatial(const adzi_onnx *g)
@@ -20,11 +21,11 @@ bool adzi_onnx_print_conv(adzi_onnx *g)
 {
     const bool transposed = strcmp(adzi_onnx_type(g), "ConvTranspose") == 0;
     const size_t n = (size_t)spatial(g);
-    int64_t pads[4], stride[2], dilation[2], kernel[2], more[2] = { 0, 0 };
-    adzi_onnx_list(g, "padding", pads, 2);
-    adzi_onnx_list(g, "padding_after", pads + n, 2);
-    adzi_onnx_list(g, "stride", stride, 2);
-    adzi_onnx_list(g, "dilation", dilation, 2);
+    int64_t pads[2 * AXES], stride[AXES], dilation[AXES], kernel[AXES], more[AXES] = { 0 };
+    adzi_onnx_list(g, "padding", pads, AXES);
+    adzi_onnx_list(g, "padding_after", pads + n, AXES);
+    adzi_onnx_list(g, "stride", stride, AXES);
+    adzi_onnx_list(g, "dilation", dilation, AXES);
     for (size_t d = 0; d < n; ++d) {
         kernel[d] = adzi_onnx_input(g, WEIGHT)->sizes[2 + d];
         if (transposed && pads[n + d] < 0) {

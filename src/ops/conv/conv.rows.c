@@ -11,8 +11,10 @@ adzi_onnx_batch_rule adzi_onnx_batch_conv;
 const adzi_row adzi_rows_conv[] = {
     { .op = "conv1d", C99(conv), ONNX(conv, conv, "Conv") },
     { .op = "conv2d", C99(conv), ONNX(conv, conv, "Conv") },
+    { .op = "conv3d", C99(conv), ONNX(conv, conv, "Conv") },
     { .op = "conv_transpose1d", C99(conv_transpose), ONNX(conv, conv, "ConvTranspose") },
     { .op = "conv_transpose2d", C99(conv_transpose), ONNX(conv, conv, "ConvTranspose") },
+    { .op = "conv_transpose3d", C99(conv_transpose), ONNX(conv, conv, "ConvTranspose") },
     { .op = "conv_weight",
         C99(conv_weight),
         .onnx = { .refused =

@@ -79,7 +79,7 @@ static void KERNEL(span)(elem *sums, const adzi_conv_args *g, const adzi_conv_ph
     for (int64_t i = 0; i < p->h.taps; ++i) {
         const int64_t from = row * p->h.step + p->h.offset + i * p->h.offset_step;
         const inside none = { 0, 0 };
-        const bool exists = is_row(from, g->source[0]);
+        const bool exists = is_row(from, g->source[1]);
         if (!exists && g->transposed) {
             continue;
         }
@@ -87,13 +87,13 @@ static void KERNEL(span)(elem *sums, const adzi_conv_args *g, const adzi_conv_ph
             const elem w = weight[i * p->w.taps + j];
             const int64_t first = column * p->w.step + p->w.offset + j * p->w.offset_step;
             const inside part =
-                exists ? indices_inside(first, p->w.step, length, g->source[1]) : none;
+                exists ? indices_inside(first, p->w.step, length, g->source[2]) : none;
             if (!g->transposed) {
                 KERNEL(add_padding)(sums, w, part, length);
             }
             if (part.low < part.high) {
                 KERNEL(add_scaled)
-                (sums + part.low, w, x + from * g->source[1] + first + part.low * p->w.step,
+                (sums + part.low, w, x + from * g->source[2] + first + part.low * p->w.step,
                     p->w.step, part.high - part.low);
             }
         }
@@ -172,10 +172,10 @@ static void KERNEL(fill_frame)(elem *to, const KERNEL(frame) * f, const adzi_con
         const int64_t from = row * p->h.step + f->top + r;
         memset(to, 0, (size_t)f->width * sizeof(elem));
         for (int64_t k = 0; k < f->step; ++k, to += f->part) {
-            const inside in = indices_inside(f->left + k, f->step, f->part, g->source[1]);
-            if (is_row(from, g->source[0]) && in.low < in.high) {
+            const inside in = indices_inside(f->left + k, f->step, f->part, g->source[2]);
+            if (is_row(from, g->source[1]) && in.low < in.high) {
                 KERNEL(copy_part)
-                (to, x + from * g->source[1], g->source[1], f->left + k, &in, f->step);
+                (to, x + from * g->source[2], g->source[2], f->left + k, &in, f->step);
             }
         }
     }
@@ -202,7 +202,7 @@ INLINE void KERNEL(framed_rows)(const adzi_conv_args *g, const adzi_conv_phase *
     const int high)
 {
     const int64_t taps = p->h.taps * p->w.taps, down = p->h.step * f->width;
-    const int64_t below = p->h.stride * g->result[1];
+    const int64_t below = p->h.stride * g->result[2];
     for (int64_t z = 0; z < p->w.count; z += VW) {
         const int rest = p->w.count - z < VW ? (int)(p->w.count - z) : VW;
         VEC a = VSPLAT(bias), b = a, c = a, d = a;
@@ -237,7 +237,7 @@ static void KERNEL(framed_phase)(const adzi_conv_args *g, const adzi_conv_phase 
         int64_t r = 0;
         for (; r < count; r += count - r >= 4 ? 4 : 1) {
             const elem *from = frame + r * p->h.step * f->width;
-            elem *to = y + (p->h.start + (row + r) * p->h.stride) * g->result[1] + p->w.start;
+            elem *to = y + (p->h.start + (row + r) * p->h.stride) * g->result[2] + p->w.start;
             if (count - r >= 4) {
                 KERNEL(framed_rows)(g, p, f, from, weight, bias, to, 4);
             } else {
@@ -253,7 +253,7 @@ static void KERNEL(depthwise_phase)(const adzi_conv_args *g, const adzi_conv_pha
 {
     elem sums[SPAN];
     for (int64_t row = 0; row < p->h.count; ++row) {
-        elem *to = y + (p->h.start + row * p->h.stride) * g->result[1] + p->w.start;
+        elem *to = y + (p->h.start + row * p->h.stride) * g->result[2] + p->w.start;
         for (int64_t column = 0; column < p->w.count; column += SPAN) {
             const int64_t left = p->w.count - column, length = left < SPAN ? left : SPAN;
             for (int64_t z = 0; z < length; ++z) {
@@ -280,8 +280,8 @@ static bool KERNEL(all_finite)(const elem *x, int64_t n)
 void KERNEL(conv_depthwise)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_conv_args *g = opaque;
-    const int64_t maps = g->groups * g->maps, whole = g->kernel[0] * g->kernel[1];
-    const int64_t source = g->source[0] * g->source[1], result = g->result[0] * g->result[1];
+    const int64_t maps = g->groups * g->maps, whole = g->kernel[1] * g->kernel[2];
+    const int64_t source = g->source[1] * g->source[2], result = g->result[1] * g->result[2];
     for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t item = unit / maps, map = unit % maps, group = map / g->maps;
         const elem *x = (const elem *)g->x + (item * g->groups + group) * source;
@@ -312,24 +312,24 @@ static void KERNEL(weight_span)(VEC (*sums)[REGS], const adzi_conv_args *g, cons
     elem gathered[SPAN];
     const bool finite = KERNEL(all_finite)(dy, length);
     for (int64_t t = 0; t < taps; ++t) {
-        const int64_t i = (tap + t) / g->kernel[1], j = (tap + t) % g->kernel[1];
-        const int64_t from = row * g->stride[0] - g->pad[0] + i * g->dilation[0];
-        const int64_t first = column * g->stride[1] - g->pad[1] + j * g->dilation[1];
+        const int64_t i = (tap + t) / g->kernel[2], j = (tap + t) % g->kernel[2];
+        const int64_t from = row * g->stride[1] - g->pad[1] + i * g->dilation[1];
+        const int64_t first = column * g->stride[2] - g->pad[2] + j * g->dilation[2];
         const inside none = { 0, 0 };
-        const bool exists = is_row(from, g->source[0]);
+        const bool exists = is_row(from, g->source[1]);
         const inside part =
-            exists ? indices_inside(first, g->stride[1], length, g->source[1]) : none;
+            exists ? indices_inside(first, g->stride[2], length, g->source[2]) : none;
         for (int64_t z = 0; z < length && !finite; ++z) {
             sums[t][0][0] += z < part.low || z >= part.high ? dy[z] * ELEM(0) : ELEM(0);
         }
         if (!exists) {
             continue;
         }
-        const elem *indices = x + from * g->source[1] + first + part.low * g->stride[1];
+        const elem *indices = x + from * g->source[2] + first + part.low * g->stride[2];
         const int64_t count = part.high - part.low;
-        if (g->stride[1] != 1) {
+        if (g->stride[2] != 1) {
             for (int64_t z = 0; z < count; ++z) {
-                gathered[z] = indices[z * g->stride[1]];
+                gathered[z] = indices[z * g->stride[2]];
             }
             indices = gathered;
         }
@@ -388,8 +388,8 @@ static void KERNEL(framed_weight)(VEC (*sums)[REGS], const adzi_conv_args *g,
 static void KERNEL(weight_taps)(VEC (*sums)[REGS], const adzi_conv_args *g,
     const adzi_conv_phase *p, const KERNEL(frame) * f, int64_t map, int64_t tap, int64_t taps)
 {
-    const int64_t maps = g->groups * g->maps, width = g->result[1];
-    const int64_t source = g->source[0] * g->source[1], result = g->result[0] * width;
+    const int64_t maps = g->groups * g->maps, width = g->result[2];
+    const int64_t source = g->source[1] * g->source[2], result = g->result[1] * width;
     for (int64_t item = 0; item < g->batch; ++item) {
         const elem *x = (const elem *)g->x + (item * g->groups + map / g->maps) * source;
         const elem *dy = (const elem *)g->y + (item * maps + map) * result;
@@ -397,7 +397,7 @@ static void KERNEL(weight_taps)(VEC (*sums)[REGS], const adzi_conv_args *g,
             KERNEL(framed_weight)(sums, g, p, f, x, dy);
             continue;
         }
-        for (int64_t row = 0; row < g->result[0]; ++row) {
+        for (int64_t row = 0; row < g->result[1]; ++row) {
             for (int64_t column = 0; column < width; column += SPAN) {
                 const int64_t length = width - column < SPAN ? width - column : SPAN;
                 KERNEL(weight_span)
@@ -412,7 +412,7 @@ void KERNEL(conv_depthwise_weight)(const void *opaque, int64_t begin, int64_t en
 {
     const adzi_conv_weight_args *args = opaque;
     const adzi_conv_args *g = &args->conv;
-    const int64_t whole = g->kernel[0] * g->kernel[1];
+    const int64_t whole = g->kernel[1] * g->kernel[2];
     const adzi_conv_phase p = adzi_conv_phase_first(g);
     const KERNEL(frame) f = KERNEL(frame_of)(&p);
     VEC sums[TAPS][REGS];

@@ -60,7 +60,7 @@ static bool read_padding(
 static bool read_output_padding(
     adzi_conv *at, const char *op, const adz_conv_options *o, bool transposed)
 {
-    int64_t more[2] = { 0 };
+    int64_t more[ADZI_CONV_AXES] = { 0 };
     if (!transposed && o->output_padding.rank != 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "output_padding is for transposed convolutions alone");
         return false;
@@ -92,8 +92,8 @@ bool adzi_conv_read(adzi_conv *at, const char *op, const adz_conv_options *optio
         .n_padding = n,
         .n_after = n,
         .n_dilation = n,
-        .stride = { 1, 1 },
-        .dilation = { 1, 1 },
+        .stride = { 1, 1, 1 },
+        .dilation = { 1, 1, 1 },
         .groups = o.groups };
     if (transposed && o.padding_rule >= ADZ_PADDING_SAME) {
         adzi_error(op, ADZ_ERR_ARGUMENT,

@@ -18,17 +18,19 @@ enum {
     COPY_GRAIN = 1 << 15       /* elements that are worth a thread when they are copied or added */
 };
 
-/* Height and width from the last n sizes of a tensor; a signal has height 1. */
-static void image_of(const adz_tensor *t, int n, int64_t *sizes)
+/* Depth, height and width from n values; `alone` stands for those in front that are missing. */
+static void axes_of(const int64_t *values, int n, int64_t alone, int64_t axes[ADZI_CONV_AXES])
 {
-    sizes[0] = n == 2 ? t->sizes[t->rank - 2] : 1;
-    sizes[1] = t->sizes[t->rank - 1];
+    for (int d = 0; d < ADZI_CONV_AXES; ++d) {
+        const int k = d - (ADZI_CONV_AXES - n);
+        axes[d] = k < 0 ? alone : values[k];
+    }
 }
 
-static void pair_of(const int64_t *values, int n, int64_t alone, int64_t *pair)
+/* The sizes of an image, or of a kernel: the last n of a tensor. */
+static void image_of(const adz_tensor *t, int n, int64_t sizes[ADZI_CONV_AXES])
 {
-    pair[0] = n == 2 ? values[0] : alone;
-    pair[1] = values[n - 1];
+    axes_of(t->sizes + t->rank - n, n, 1, sizes);
 }
 
 /* The geometry of a call that reads images like `source` and makes images like `result`. `rows` is
@@ -45,9 +47,9 @@ static adzi_conv_args geometry_of(const adzi_conv *at, bool transposed, const ad
     image_of(source, at->n, g.source);
     image_of(result, at->n, g.result);
     image_of(weight, at->n, g.kernel);
-    pair_of(at->stride, at->n, 1, g.stride);
-    pair_of(at->dilation, at->n, 1, g.dilation);
-    pair_of(at->padding, at->n, 0, g.pad);
+    axes_of(at->stride, at->n, 1, g.stride);
+    axes_of(at->dilation, at->n, 1, g.dilation);
+    axes_of(at->padding, at->n, 0, g.pad);
     return g;
 }
 
@@ -65,7 +67,8 @@ static double work_of(const adzi_conv_args *g)
 {
     const int64_t *image = g->transposed ? g->source : g->result;
     return (double)g->batch * (double)(g->groups * g->maps * g->channels) *
-           (double)(g->kernel[0] * g->kernel[1]) * (double)image[0] * (double)image[1];
+           (double)adzi_conv_volume(g->kernel) * (double)image[0] * (double)image[1] *
+           (double)image[2];
 }
 
 /* Allocates `each` elements of scratch memory for every worker, and `more` elements in front. */
@@ -88,9 +91,10 @@ static bool take_scratch(adzi_conv_job *job, const char *op, int64_t each, int64
     return true;
 }
 
-static bool is_depthwise(const adzi_conv_args *g)
+/* The direct kernels know no depth. */
+static bool is_depthwise(const adzi_conv_args *g, int n)
 {
-    return g->channels == 1 && g->maps <= DEPTHWISE_MAPS;
+    return n < ADZI_CONV_AXES && g->channels == 1 && g->maps <= DEPTHWISE_MAPS;
 }
 
 bool adzi_conv_prepare(adzi_conv_job *job, const adzi_conv *at, bool transposed,
@@ -109,7 +113,7 @@ bool adzi_conv_prepare(adzi_conv_job *job, const adzi_conv *at, bool transposed,
     g->bias = adzi_is_none(bias) ? NULL : bias->data;
     g->y = y->data;
     job->weight = weight->data;
-    job->depthwise = is_depthwise(g);
+    job->depthwise = is_depthwise(g, at->n);
     adzi_conv_phase last = adzi_conv_phase_first(g);
     while (adzi_conv_phase_next(g, &last)) {
     }
@@ -140,7 +144,7 @@ void adzi_conv_run(const adzi_conv_job *job)
         const adzi_conv_pack_args pack = { *g, job->weight, job->block };
         adzi_launch(KERNEL_FOR(conv_pack, job->dtype), adzi_conv_pack_args, &pack,
             g->groups * g->maps,
-            adzi_grain_of(COPY_GRAIN, g->channels * g->kernel[0] * g->kernel[1]));
+            adzi_grain_of(COPY_GRAIN, g->channels * adzi_conv_volume(g->kernel)));
         packed = *g;
         packed.weight = job->block;
         g = &packed;
@@ -174,13 +178,13 @@ bool adzi_conv_prepare_weight(adzi_conv_job *job, const adzi_conv *at, const adz
     g->x = big->data;
     g->y = small->data;
     job->dw = job->args.dw = dw->data;
-    job->depthwise = is_depthwise(g);
+    job->depthwise = is_depthwise(g, at->n);
     job->args.parts = 1;
     if (job->depthwise) {
         return true;
     }
-    const int64_t taps = g->kernel[0] * g->kernel[1];
-    g->blocks = adzi_conv_blocks(g->batch * g->result[0] * g->result[1], ADZI_CONV_BLOCK);
+    const int64_t taps = adzi_conv_volume(g->kernel);
+    g->blocks = adzi_conv_blocks(g->batch * adzi_conv_volume(g->result), ADZI_CONV_BLOCK);
     g->chunks = adzi_conv_blocks(g->maps, ADZI_CONV_MAPS);
     job->args.depth_chunks = adzi_conv_ranges(g->channels, taps);
     job->args.parts = parts_of(g, job->args.depth_chunks);
@@ -212,7 +216,7 @@ void adzi_conv_run_weight(const adzi_conv_job *job)
     adzi_launch(KERNEL_FOR(conv_weight, job->dtype), adzi_conv_weight_args, args, g->workers, 1);
     if (args->parts > 1) {
         const adzi_conv_sum_args sum = { args->dw, job->dw,
-            g->groups * g->maps * g->channels * g->kernel[0] * g->kernel[1], args->parts };
+            g->groups * g->maps * g->channels * adzi_conv_volume(g->kernel), args->parts };
         adzi_launch(KERNEL_FOR(conv_sum, job->dtype), adzi_conv_sum_args, &sum, sum.n,
             COPY_GRAIN / WEIGHT_TASKS);
     }

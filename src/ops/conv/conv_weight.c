@@ -1,14 +1,15 @@
 #include "ops/conv/conv.h"
 #include "ops/conv/conv_run.h"
 
-/* The gradient of the weight of a convolution, torch.nn.grad.conv1d_weight and conv2d_weight.
+/* The gradient of the weight of a convolution, torch.nn.grad.conv1d_weight to conv3d_weight.
  *
  *     dw[o, c, t] = sum over q of dy[o, q] x[c, q stride + t dilation - padding]
  *     dx          = the transposed convolution of dy with the gradient of dw
  *     ddy         = the convolution of x with the gradient of dw
  *
- * x[N, C, H, W], dy[N, O, OH, OW], dw[O, C / groups, KH, KW]; a signal has no H, and N may be
- * absent. The node saves x and dy, each only if a gradient will read it. */
+ * x[N, C, H, W], dy[N, O, OH, OW], dw[O, C / groups, KH, KW]; a volume has a D in
+ * front of H, a signal has no H, and N may be absent. The node saves x and dy, each only if a
+ * gradient will read it. */
 
 static const char name[] = "conv_weight";
 
@@ -119,7 +120,7 @@ static bool check(const adz_tensor *x, const adz_tensor *dy, adz_shape weight, a
 adz_tensor *adz_conv_weight(
     adz_tensor *x, adz_tensor *dy, adz_shape weight, const adz_conv_options *options)
 {
-    const bool ranked = weight.rank == 3 || weight.rank == 4;
+    const bool ranked = weight.rank >= 3 && weight.rank <= 2 + ADZI_CONV_AXES;
     adzi_conv at = { .n = ranked ? weight.rank - 2 : 0 };
     if (!adzi_check_tensor(name, "x", x) || !adzi_check_tensor(name, "dy", dy)) {
         return NULL;
@@ -130,7 +131,7 @@ adz_tensor *adz_conv_weight(
     }
     if (!good) {
         return adzi_fail(name, ADZ_ERR_SHAPE,
-            "weight %s is not [out, in / groups, K] or [out, in / groups, KH, KW]",
+            "weight %s is not [out, in / groups, K], with KH, KW or with KD, KH, KW",
             adzi_text_sizes(weight.rank, weight.sizes));
     }
     if (!adzi_conv_read(&at, name, options, false, weight.sizes + 2) ||

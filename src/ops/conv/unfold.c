@@ -83,14 +83,20 @@ void adzi_fold_grid(const adzi_fold *at, int64_t *grid)
 
 adzi_conv_args adzi_fold_geometry(const adzi_fold *at, int64_t images, const int64_t *grid)
 {
-    adzi_conv_args g = { .batch = images, .groups = 1 };
+    adzi_conv_args g = { .batch = images,
+        .groups = 1,
+        .source = { 1 },
+        .result = { 1 },
+        .kernel = { 1 },
+        .stride = { 1 },
+        .dilation = { 1 } };
     for (int d = 0; d < 2; ++d) {
-        g.source[d] = at->output_size[d];
-        g.result[d] = grid[d];
-        g.kernel[d] = at->kernel_size[d];
-        g.stride[d] = at->stride[d];
-        g.pad[d] = at->padding[d];
-        g.dilation[d] = at->dilation[d];
+        g.source[1 + d] = at->output_size[d];
+        g.result[1 + d] = grid[d];
+        g.kernel[1 + d] = at->kernel_size[d];
+        g.stride[1 + d] = at->stride[d];
+        g.pad[1 + d] = at->padding[d];
+        g.dilation[1 + d] = at->dilation[d];
     }
     return g;
 }
@@ -99,7 +105,7 @@ int64_t adzi_fold_grain(const adzi_conv_args *g)
 {
     enum { GRAIN = 1 << 15 };
     const double each =
-        (double)(g->kernel[0] * g->kernel[1]) * (double)(g->result[0] * g->result[1]);
+        (double)(g->kernel[1] * g->kernel[2]) * (double)(g->result[1] * g->result[2]);
     return adzi_grain_of(GRAIN, each);
 }
 

@@ -27,7 +27,7 @@ static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
     adzi_c99_loop_over(c, axis[0].small, position);
     adzi_c99_loop_over(c, axis[0].taps, i);
     adzi_c99_need_block(c, mark);
-    adzi_c99_open_meeting(c, &axis[0], position, i, row);
+    adzi_c99_open_meeting(c, &axis[0], position, i, "row", row);
     adzi_c99_loop(c, axis[1].taps, j);
     snprintf(tap, sizeof tap, "(%lld - %s)", (long long)axis[1].taps - 1, j);
     adzi_c99_print_tap_range(c, &axis[1], tap, bounds);

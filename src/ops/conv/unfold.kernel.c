@@ -15,21 +15,21 @@
 /* The indices of one row of the grid: `part` of them exist, from element `from` of the image on. */
 static inside KERNEL(row_of)(const adzi_conv_args *g, int64_t tap, int64_t row, int64_t *from)
 {
-    const int64_t i = tap / g->kernel[1], j = tap % g->kernel[1];
-    const int64_t at = row * g->stride[0] - g->pad[0] + i * g->dilation[0];
-    const int64_t first = j * g->dilation[1] - g->pad[1];
-    *from = at * g->source[1] + first;
-    return is_row(at, g->source[0])
-               ? indices_inside(first, g->stride[1], g->result[1], g->source[1])
+    const int64_t i = tap / g->kernel[2], j = tap % g->kernel[2];
+    const int64_t at = row * g->stride[1] - g->pad[1] + i * g->dilation[1];
+    const int64_t first = j * g->dilation[2] - g->pad[2];
+    *from = at * g->source[2] + first;
+    return is_row(at, g->source[1])
+               ? indices_inside(first, g->stride[2], g->result[2], g->source[2])
                : (inside){ 0, 0 };
 }
 
 void KERNEL(unfold)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_conv_args *g = opaque;
-    const int64_t taps = g->kernel[0] * g->kernel[1], rows = g->result[0], columns = g->result[1];
+    const int64_t taps = g->kernel[1] * g->kernel[2], rows = g->result[1], columns = g->result[2];
     for (int64_t unit = begin; unit < end; ++unit) {
-        const elem *x = (const elem *)g->x + unit * g->source[0] * g->source[1];
+        const elem *x = (const elem *)g->x + unit * g->source[1] * g->source[2];
         for (int64_t k = 0; k < taps * rows; ++k) {
             elem *y = (elem *)g->y + (unit * taps * rows + k) * columns;
             int64_t from, z = 0;
@@ -38,7 +38,7 @@ void KERNEL(unfold)(const void *opaque, int64_t begin, int64_t end)
                 y[z] = ELEM(0);
             }
             for (; z < part.high; ++z) {
-                y[z] = x[from + z * g->stride[1]];
+                y[z] = x[from + z * g->stride[2]];
             }
             for (; z < columns; ++z) {
                 y[z] = ELEM(0);
@@ -50,16 +50,16 @@ void KERNEL(unfold)(const void *opaque, int64_t begin, int64_t end)
 void KERNEL(fold)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_conv_args *g = opaque;
-    const int64_t taps = g->kernel[0] * g->kernel[1], rows = g->result[0], columns = g->result[1];
+    const int64_t taps = g->kernel[1] * g->kernel[2], rows = g->result[1], columns = g->result[2];
     for (int64_t unit = begin; unit < end; ++unit) {
-        elem *y = (elem *)g->y + unit * g->source[0] * g->source[1];
-        memset(y, 0, (size_t)(g->source[0] * g->source[1]) * sizeof(elem));
+        elem *y = (elem *)g->y + unit * g->source[1] * g->source[2];
+        memset(y, 0, (size_t)(g->source[1] * g->source[2]) * sizeof(elem));
         for (int64_t k = 0; k < taps * rows; ++k) {
             const elem *x = (const elem *)g->x + (unit * taps * rows + k) * columns;
             int64_t from;
             const inside part = KERNEL(row_of)(g, k / rows, k % rows, &from);
             for (int64_t z = part.low; z < part.high; ++z) {
-                y[from + z * g->stride[1]] += x[z];
+                y[from + z * g->stride[2]] += x[z];
             }
         }
     }

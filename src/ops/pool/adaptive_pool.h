@@ -1,4 +1,4 @@
-/* The common part of adaptive_avg_pool and adaptive_max_pool in one and two dimensions. */
+/* The common part of adaptive_avg_pool and adaptive_max_pool in one to three dimensions. */
 #ifndef ADZI_OPS_POOL_ADAPTIVE_POOL_H
 #define ADZI_OPS_POOL_ADAPTIVE_POOL_H
 

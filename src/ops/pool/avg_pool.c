@@ -81,19 +81,18 @@ bool adzi_avg_pool_read(const char *op, int n, adzi_avg_pool_arguments *all,
         .n_stride = n,
         .n_padding = n,
         .n_dilation = n,
-        .dilation = { 1, 1 },
+        .dilation = { 1, 1, 1 },
         .divisor_override = all->o.divisor_override,
         .ceil_mode = all->o.ceil_mode,
         .count_include_pad = all->o.count_include_pad };
     return adzi_read_window(op, &all->kernel_size, &all->o.stride, &all->o.padding, attr);
 }
 
-adz_tensor *adzi_avg_pool(
-    const adzi_op *op, adz_tensor *x, adz_shape kernel_size, const adz_avg_pool_options *options)
+adz_tensor *adzi_avg_pool(const adzi_op *op, adz_tensor *x, int n, adz_shape kernel_size,
+    const adz_avg_pool_options *options)
 {
     adzi_avg_pool_arguments all = { .kernel_size = kernel_size };
     adzi_resampling call;
-    const int n = op == &adzi_op_avg_pool1d ? 1 : 2;
     if (!adzi_avg_pool_read(op->name, n, &all, options, &call.w.at.window)) {
         return NULL;
     }

@@ -9,5 +9,5 @@ const adzi_op adzi_op_avg_pool1d = { .name = "avg_pool1d",
 
 adz_tensor *adz_avg_pool1d(adz_tensor *x, int64_t kernel_size, const adz_avg_pool_options *options)
 {
-    return adzi_avg_pool(&adzi_op_avg_pool1d, x, ADZ_SHAPE(kernel_size), options);
+    return adzi_avg_pool(&adzi_op_avg_pool1d, x, 1, ADZ_SHAPE(kernel_size), options);
 }

@@ -10,5 +10,5 @@ const adzi_op adzi_op_avg_pool2d = { .name = "avg_pool2d",
 adz_tensor *adz_avg_pool2d(
     adz_tensor *x, adz_shape kernel_size, const adz_avg_pool_options *options)
 {
-    return adzi_avg_pool(&adzi_op_avg_pool2d, x, kernel_size, options);
+    return adzi_avg_pool(&adzi_op_avg_pool2d, x, 2, kernel_size, options);
 }

@@ -5,12 +5,12 @@
 #include "ops/pool/interpolate.h"
 #include "ops/options.h"
 
-/* Another size for signals and images, torch.nn.functional.interpolate. All three modes are linear
- * maps of x along each dimension (ops/pool/resample.h). The node saves nothing. */
+/* Another size for signals and images, torch.nn.functional.interpolate. All modes are linear maps
+ * of x along each dimension (ops/pool/resample.h). The node saves nothing. */
 
 static const char name[] = "interpolate";
 
-static const char *const modes[] = { "nearest", "linear", "bilinear", NULL };
+static const char *const modes[] = { "nearest", "linear", "bilinear", "trilinear", NULL };
 
 static const adz_field options_rows[] = {
     ADZ_FIELD_AS(adz_interpolate_options, mode, "mode", ADZ_FIELD_ENUM, .values = modes),
@@ -30,16 +30,15 @@ typedef struct {
 static void axes_of(
     int rank, const int64_t *sizes, const adzi_interpolate_attr *attr, adzi_axis *axes)
 {
-    axes[0] = adzi_axis_single();
+    adzi_axis *a = adzi_axes_begin(axes, attr->n);
     for (int i = 0; i < attr->n; ++i) {
-        axes[ADZI_AXES - attr->n + i] =
-            (adzi_axis){ .kind = attr->mode == ADZ_INTERPOLATE_NEAREST ? ADZI_AXIS_NEAREST
-                                                                       : ADZI_AXIS_LINEAR,
-                .in = sizes[rank - attr->n + i],
-                .out = attr->size[i],
-                .scale = attr->scale_factor > 0 ? 1 / attr->scale_factor : 0,
-                .align_corners = attr->align_corners,
-                .dilation = 1 };
+        a[i] = (adzi_axis){ .kind = attr->mode == ADZ_INTERPOLATE_NEAREST ? ADZI_AXIS_NEAREST
+                                                                          : ADZI_AXIS_LINEAR,
+            .in = sizes[rank - attr->n + i],
+            .out = attr->size[i],
+            .scale = attr->scale_factor > 0 ? 1 / attr->scale_factor : 0,
+            .align_corners = attr->align_corners,
+            .dilation = 1 };
     }
 }
 
@@ -90,16 +89,12 @@ bool adzi_interpolate_read(const char *op, const adz_shape *size,
 /* Checks that x has the dimensions of the mode. Returns how many of them change, or 0. */
 static int dimensions_of(const adz_tensor *x, unsigned mode)
 {
-    const int n = x->rank - 2;
-    const bool fits = mode == ADZ_INTERPOLATE_LINEAR     ? n == 1
-                      : mode == ADZ_INTERPOLATE_BILINEAR ? n == 2
-                                                         : n == 1 || n == 2;
-    if (!fits) {
+    static const char *const forms[] = { "[N, C, L], [N, C, H, W] or [N, C, D, H, W]", "[N, C, L]",
+        "[N, C, H, W]", "[N, C, D, H, W]" };
+    const int n = x->rank - 2; /* of the modes, each number but 0 is that of its dimensions */
+    if (mode == ADZ_INTERPOLATE_NEAREST ? n < 1 || n > ADZI_AXES : n != (int)mode) {
         adzi_error(name, ADZ_ERR_SHAPE, "x%s does not fit mode %s, which takes %s",
-            adzi_text_shape(x), modes[mode],
-            mode == ADZ_INTERPOLATE_LINEAR     ? "[N, C, L]"
-            : mode == ADZ_INTERPOLATE_BILINEAR ? "[N, C, H, W]"
-                                               : "[N, C, L] or [N, C, H, W]");
+            adzi_text_shape(x), modes[mode], forms[mode]);
         return 0;
     }
     return adzi_check_planes(name, x, n) ? n : 0;

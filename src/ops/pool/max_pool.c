@@ -62,18 +62,17 @@ bool adzi_max_pool_read(const char *op, int n, adzi_max_pool_arguments *all,
         .n_stride = n,
         .n_padding = n,
         .n_dilation = n,
-        .dilation = { 1, 1 },
+        .dilation = { 1, 1, 1 },
         .ceil_mode = all->o.ceil_mode };
     return adzi_spread(op, "dilation", &all->o.dilation, n, attr->dilation) &&
            adzi_read_window(op, &all->kernel_size, &all->o.stride, &all->o.padding, attr);
 }
 
-adz_tensor *adzi_max_pool(const adzi_op *op, adz_tensor *x, adz_shape kernel_size,
+adz_tensor *adzi_max_pool(const adzi_op *op, adz_tensor *x, int n, adz_shape kernel_size,
     const adz_max_pool_options *options, adz_tensor **indices)
 {
     adzi_max_pool_arguments all = { .kernel_size = kernel_size };
     adzi_max_windows_call call;
-    const int n = op == &adzi_op_max_pool1d ? 1 : 2;
     if (indices != NULL) {
         *indices = NULL;
     }

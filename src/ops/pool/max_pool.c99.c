@@ -1,11 +1,11 @@
-/* Maximum pooling: max_pool and adaptive_max_pool in one and two dimensions. */
+/* Maximum pooling: max_pool and adaptive_max_pool in one to three dimensions. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "export/c99/printer.h"
 
-enum { AXES = 2, TEXT = ADZI_C99_TEXT };
+enum { AXES = 3, TEXT = ADZI_C99_TEXT };
 
 /* The loops of a pooling: planes, windows of a plane, and elements of a window. x is [..., in] and
  * y is [..., out] with n dimensions each that windows cover. */
@@ -112,7 +112,11 @@ static void find_largest(adzi_c99 *c, const adzi_c99_call *call, windows *w, boo
     adzi_c99_open(c, "if (position < 0 || e > most || e != e) {");
     adzi_c99_line(c, "most = e;");
     adzi_c99_line(c, "position = %s;", index[0] != '\0' ? index : "0");
-    if (counted && w->n == 2) {
+    if (counted && w->n == 3) {
+        adzi_c99_line(c, "at = (%s * %lld + %s) * %lld + %s;", w->position[0],
+            (long long)x->sizes[x->rank - 2], w->position[1], (long long)x->sizes[x->rank - 1],
+            w->position[2]);
+    } else if (counted && w->n == 2) {
         adzi_c99_line(c, "at = %s * %lld + %s;", w->position[0], (long long)x->sizes[x->rank - 1],
             w->position[1]);
     } else if (counted) {

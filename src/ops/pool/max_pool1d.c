@@ -10,5 +10,5 @@ const adzi_op adzi_op_max_pool1d = { .name = "max_pool1d",
 adz_tensor *adz_max_pool1d(
     adz_tensor *x, int64_t kernel_size, const adz_max_pool_options *options, adz_tensor **indices)
 {
-    return adzi_max_pool(&adzi_op_max_pool1d, x, ADZ_SHAPE(kernel_size), options, indices);
+    return adzi_max_pool(&adzi_op_max_pool1d, x, 1, ADZ_SHAPE(kernel_size), options, indices);
 }

@@ -10,5 +10,5 @@ const adzi_op adzi_op_max_pool2d = { .name = "max_pool2d",
 adz_tensor *adz_max_pool2d(
     adz_tensor *x, adz_shape kernel_size, const adz_max_pool_options *options, adz_tensor **indices)
 {
-    return adzi_max_pool(&adzi_op_max_pool2d, x, kernel_size, options, indices);
+    return adzi_max_pool(&adzi_op_max_pool2d, x, 2, kernel_size, options, indices);
 }

@@ -6,6 +6,7 @@
  *     indices        = h W + w of this element, the first one of several equal ones
  *     dx[p][indices] += dy[p][i][j]
  *
+ * and likewise for volumes, with the index (d H + h) W + w.
  * A NaN in a window makes the result NaN, and its position is that of the last NaN, as in PyTorch.
  * The node saves which element of its window is the largest. This takes a byte per result, a
  * sixteenth of the memory of x if windows have two by two elements. x is not saved, so it can be
@@ -22,20 +23,21 @@ enum { NUMBERS, INDICES, EXTRAS }; /* what the node saves; positions in a trace 
 
 static bool read_taps(const char *op, const adzi_axis *axes, adzi_max_windows_args *args)
 {
-    return adzi_taps_of(op, &axes[0], false, false, &args->rows) &&
-           adzi_taps_of(op, &axes[1], false, false, &args->columns);
+    return adzi_taps_of_depth(op, &axes[ADZI_DEPTH], false, false, &args->slices) &&
+           adzi_taps_of(op, &axes[ADZI_ROWS], false, false, &args->rows) &&
+           adzi_taps_of(op, &axes[ADZI_COLUMNS], false, false, &args->columns);
 }
 
 /* How many units are worth a thread, if each of them has `results` results. */
 static int64_t grain(const adzi_max_windows_args *args, int64_t results)
 {
-    return adzi_grain_of(GRAIN, results * args->rows.most * args->columns.most);
+    return adzi_grain_of(GRAIN, results * adzi_max_windows_most(args));
 }
 
 /* A tensor that holds, for each result, the offset inside its window of the largest element. */
 static adz_tensor *new_numbers(adzi_call *call, adzi_max_windows_args *args, const adz_tensor *y)
 {
-    args->numbers_wide = args->rows.most * args->columns.most > ADZI_NARROW_NUMBERS;
+    args->numbers_wide = adzi_max_windows_most(args) > ADZI_NARROW_NUMBERS;
     adz_tensor *numbers = adzi_new(call, args->numbers_wide ? ADZ_I64 : ADZ_U8, y->rank, y->sizes);
     args->numbers = numbers != NULL ? numbers->data : NULL;
     return numbers;
@@ -117,7 +119,7 @@ static bool some_empty(const adzi_taps *t)
 {
     bool found = false;
     for (int64_t j = 0; j < t->n; ++j) {
-        found |= t->windows[j].count == 0;
+        found |= adzi_taps_window(t, j).count == 0;
     }
     return found;
 }
@@ -154,11 +156,11 @@ adz_status adzi_max_windows_backward(
         planes.sizes[d] = x.sizes[d];
     }
     windows = planes;
-    planes.sizes[planes.rank - 1] = args.rows.in * args.columns.in;
-    windows.sizes[planes.rank - 1] = args.rows.n * args.columns.n;
+    planes.sizes[planes.rank - 1] = adzi_max_windows_volume(&args);
+    windows.sizes[planes.rank - 1] = args.slices.n * args.rows.n * args.columns.n;
     adz_tensor *found = indices_of(node, &args, windows, dtype);
     adz_tensor *zeros = adz_zeros(planes, dtype), *g = adz_reshape(dy[0], windows);
-    if (some_empty(&args.rows) || some_empty(&args.columns)) {
+    if (some_empty(&args.slices) || some_empty(&args.rows) || some_empty(&args.columns)) {
         adz_tensor *empty = adz_lt_number(found, 0);
         found = adz_masked_fill(found, empty, 0);
         g = adz_masked_fill(g, empty, 0);
@@ -181,10 +183,10 @@ adz_status adzi_max_windows_fused(
     }
     args.dy = g->data;
     args.dx = dx[0]->data;
-    const int64_t plane = args.rows.in * args.columns.in;
+    const int64_t volume = adzi_max_windows_volume(&args);
     if (dx[0]->numel > 0) {
         adzi_launch(KERNEL_FOR(max_windows_dx, g->dtype), adzi_max_windows_args, &args,
-            dx[0]->numel / plane, adzi_grain_of(GRAIN, plane));
+            dx[0]->numel / volume, adzi_grain_of(GRAIN, volume));
     }
     return ADZ_OK;
 }

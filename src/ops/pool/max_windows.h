@@ -8,22 +8,35 @@
 /** Numbers of elements in a window are bytes if no window has more elements than this. */
 enum { ADZI_NARROW_NUMBERS = 256 };
 
-/** Arguments of the kernels. x is [P, H, W], y is [P, rows.n, columns.n]. Units of max_windows and
- * max_windows_indices are rows of y, those of max_windows_dx are planes. */
+/** Arguments of the kernels. x is [P, D, H, W], y is [P, slices.n, rows.n, columns.n]. Units of
+ * max_windows and max_windows_indices are rows of y, those of max_windows_dx are volumes. */
 typedef struct adzi_max_windows_args {
     const void *x;
     void *y;       /* the result of max_windows */
     void *numbers; /* which element of its window is the largest, u8 or i64, shaped like y. Written
                       by max_windows, unless it is NULL; read by the others */
-    int64_t *indices; /* the result of max_windows_indices: index h W + w in the plane of x */
+    int64_t *indices; /* the result of max_windows_indices: index (d H + h) W + w in the volume of
+                         x */
     const void *dy;
     void *dx;
-    adzi_taps rows, columns;
+    adzi_taps slices, rows, columns;
     bool numbers_wide; /* the numbers are i64 */
 } adzi_max_windows_args;
 
-ADZI_ADDRESSES(adzi_max_windows_args, x, y, numbers, indices, dy, dx, ADZI_TAPS_ADDRESSES(rows.),
-    ADZI_TAPS_ADDRESSES(columns.));
+ADZI_ADDRESSES(adzi_max_windows_args, x, y, numbers, indices, dy, dx, ADZI_TAPS_ADDRESSES(slices.),
+    ADZI_TAPS_ADDRESSES(rows.), ADZI_TAPS_ADDRESSES(columns.));
+
+/** The most elements of a window. */
+static inline int64_t adzi_max_windows_most(const adzi_max_windows_args *a)
+{
+    return a->slices.most * a->rows.most * a->columns.most;
+}
+
+/** The elements of a volume of x. */
+static inline int64_t adzi_max_windows_volume(const adzi_max_windows_args *a)
+{
+    return a->slices.in * a->rows.in * a->columns.in;
+}
 
 /** One call. */
 typedef struct adzi_max_windows_call {

@@ -4,8 +4,10 @@
  *     max_windows_indices   index h W + w of the element with this number
  *     max_windows_dx       dx = 0, then dx[p][index of (i, j)] += dy[p][i][j]
  *
- * The element in row k and column l of a window, counted from the first position that lies in x,
- * has the number k most + l, where `most` is the most columns of a window. A window that has
+ * The rows of a window are those of all its slices, of which an image has one: row k of slice s is
+ * row s most + k, where `most` is the most rows of a slice. The element in row k and column l of a
+ * window, counted from the first position that lies in x, has the number k most + l, where `most`
+ * is the most columns of a window. A window that has
  * padding only gives -infinity and the index -1, and its gradient goes nowhere.
  *
  * max_windows compares the rows of a window first, with columns next to each other in vectors, and
@@ -56,24 +58,45 @@ static inline int64_t KERNEL(read_number)(const adzi_max_windows_args *a, int64_
     return a->numbers_wide ? ((const int64_t *)a->numbers)[at] : ((const uint8_t *)a->numbers)[at];
 }
 
+/* The slices and the rows of window row i, which counts those of all slices of y. */
+typedef struct KERNEL(part) {
+    adzi_window slices, rows;
+} KERNEL(part);
+
+static inline KERNEL(part) KERNEL(part_at)(const adzi_max_windows_args *a, int64_t i)
+{
+    return (KERNEL(part)){ adzi_taps_window(&a->slices, i / a->rows.n),
+        a->rows.windows[i % a->rows.n] };
+}
+
+/* Where row k of slice s of a window begins in x, in elements. */
+static inline int64_t KERNEL(row_at)(
+    const adzi_max_windows_args *a, const KERNEL(part) * p, int64_t s, int64_t k)
+{
+    const int64_t slice = p->slices.start + s * a->slices.dilation;
+    return (slice * a->rows.in + p->rows.start + k * a->rows.dilation) * a->columns.in;
+}
+
 /* most[w] = the largest x[h][from + w] of the rows of window row i, and which[w] = the row of the
  * window in which it lies. The first one of equal elements counts, and the last NaN. */
 static void KERNEL(choose_rows)(elem *restrict most, KERNEL(lane) *restrict which,
-    const elem *restrict x, const adzi_taps *rows, int64_t i, int64_t width, int64_t from,
-    int64_t n)
+    const elem *restrict x, const adzi_max_windows_args *a, int64_t i, int64_t from, int64_t n)
 {
-    const adzi_window p = rows->windows[i];
-    const elem *restrict first = x + p.start * width + from;
+    const KERNEL(part) p = KERNEL(part_at)(a, i);
+    const elem *restrict first = x + KERNEL(row_at)(a, &p, 0, 0) + from;
     for (int64_t w = 0; w < n; ++w) {
         most[w] = first[w];
         which[w] = 0;
     }
-    for (int64_t k = 1; k < p.count; ++k) {
-        const elem *restrict row = first + k * rows->dilation * width;
-        for (int64_t w = 0; w < n; ++w) {
-            const bool wins = KERNEL(wins)(row[w], most[w]);
-            most[w] = wins ? row[w] : most[w];
-            which[w] = wins ? (KERNEL(lane))k : which[w];
+    for (int64_t s = 0; s < p.slices.count; ++s) {
+        for (int64_t k = s == 0; k < p.rows.count; ++k) {
+            const elem *restrict row = x + KERNEL(row_at)(a, &p, s, k) + from;
+            const KERNEL(lane) number = (KERNEL(lane))(s * a->rows.most + k);
+            for (int64_t w = 0; w < n; ++w) {
+                const bool wins = KERNEL(wins)(row[w], most[w]);
+                most[w] = wins ? row[w] : most[w];
+                which[w] = wins ? number : which[w];
+            }
         }
     }
 }
@@ -106,16 +129,18 @@ static void KERNEL(choose_columns)(const adzi_max_windows_args *a, int64_t y_row
 static int64_t KERNEL(search)(
     const elem *x, const adzi_max_windows_args *a, int64_t i, int64_t j, elem *value)
 {
-    const adzi_window r = a->rows.windows[i], c = a->columns.windows[j];
+    const KERNEL(part) p = KERNEL(part_at)(a, i);
+    const adzi_window c = a->columns.windows[j];
     int64_t number = 0;
     *value = (elem)-INFINITY;
-    for (int64_t k = 0; k < r.count; ++k) {
-        const elem *row = x + (r.start + k * a->rows.dilation) * a->columns.in + c.start;
+    for (int64_t line = 0; line < p.slices.count * p.rows.count; ++line) {
+        const int64_t s = line / p.rows.count, k = line % p.rows.count;
+        const elem *row = x + KERNEL(row_at)(a, &p, s, k) + c.start;
         for (int64_t l = 0; l < c.count; ++l) {
             const elem element = row[l * a->columns.dilation];
             if (KERNEL(wins)(element, *value)) {
                 *value = element;
-                number = k * a->columns.most + l;
+                number = (s * a->rows.most + k) * a->columns.most + l;
             }
         }
     }
@@ -125,7 +150,8 @@ static int64_t KERNEL(search)(
 /* Whether window (i, j) has no element of x. */
 static inline bool KERNEL(is_empty)(const adzi_max_windows_args *a, int64_t i, int64_t j)
 {
-    return a->rows.windows[i].count == 0 || a->columns.windows[j].count == 0;
+    const KERNEL(part) p = KERNEL(part_at)(a, i);
+    return p.slices.count == 0 || p.rows.count == 0 || a->columns.windows[j].count == 0;
 }
 
 /* One more than the last position of window j, whose positions are neighbours. */
@@ -134,14 +160,15 @@ static inline int64_t KERNEL(end_of)(const adzi_taps *columns, int64_t j)
     return columns->windows[j].start + columns->windows[j].count;
 }
 
-/* Row i of a plane x; y_row is the position of its first result in y. */
+/* Row i of a volume x; y_row is the position of its first result in y. */
 static void KERNEL(max_row)(const elem *x, const adzi_max_windows_args *a, int64_t i, int64_t y_row)
 {
     elem most[KERNEL(span)], *y = (elem *)a->y + y_row;
     KERNEL(lane) which[KERNEL(span)];
     const adzi_taps *c = &a->columns;
     /* Only dilated windows can miss x. */
-    const bool neighbours = c->dilation == 1 && a->rows.windows[i].count > 0;
+    const KERNEL(part) p = KERNEL(part_at)(a, i);
+    const bool neighbours = c->dilation == 1 && p.slices.count > 0 && p.rows.count > 0;
     for (int64_t j = 0; j < c->n;) {
         const int64_t from = c->windows[j].start;
         int64_t last = neighbours && c->in - from <= KERNEL(span) ? c->n : j;
@@ -154,7 +181,7 @@ static void KERNEL(max_row)(const elem *x, const adzi_max_windows_args *a, int64
             continue;
         }
         const int64_t n = KERNEL(end_of)(c, last - 1) - from;
-        KERNEL(choose_rows)(most, which, x, &a->rows, i, c->in, from, n);
+        KERNEL(choose_rows)(most, which, x, a, i, from, n);
         KERNEL(choose_columns)(a, y_row, most, which, j, last, from);
         j = last;
     }
@@ -162,9 +189,15 @@ static void KERNEL(max_row)(const elem *x, const adzi_max_windows_args *a, int64
 
 /* ---- windows of two by two ----------------------------------------------------------------- */
 
-static inline bool KERNEL(by_two)(const adzi_taps *t)
+static inline bool KERNEL(every_two)(const adzi_taps *t)
 {
     return t->step == 2 && t->most == 2 && t->dilation == 1;
+}
+
+static bool KERNEL(by_two)(const adzi_max_windows_args *a)
+{
+    return a->slices.in == 1 && a->slices.n == 1 && KERNEL(every_two)(&a->rows) &&
+           KERNEL(every_two)(&a->columns);
 }
 
 #ifdef HAS_SHUFFLES
@@ -271,11 +304,11 @@ void KERNEL(max_windows)(const void *block, int64_t begin, int64_t end);
 void KERNEL(max_windows)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_max_windows_args *a = block;
-    const int64_t width = a->columns.in, plane = a->rows.in * width, n = a->columns.n;
-    const bool two = KERNEL(by_two)(&a->rows) && KERNEL(by_two)(&a->columns);
+    const int64_t width = a->columns.in, rows = a->slices.n * a->rows.n, n = a->columns.n;
+    const bool two = KERNEL(by_two)(a);
     for (int64_t u = begin; u < end; ++u) {
-        const elem *x = (const elem *)a->x + u / a->rows.n * plane;
-        const int64_t i = u % a->rows.n;
+        const elem *x = (const elem *)a->x + u / rows * adzi_max_windows_volume(a);
+        const int64_t i = u % rows;
         if (two) {
             uint8_t *numbers = (uint8_t *)a->numbers + u * n;
             KERNEL(max_of_two)((elem *)a->y + u * n, numbers, x + 2 * i * width, n, width);
@@ -288,8 +321,10 @@ void KERNEL(max_windows)(const void *block, int64_t begin, int64_t end)
 /* How far the element with a number lies behind the first position of its window. */
 static inline int64_t KERNEL(distance)(const adzi_max_windows_args *a, int64_t number)
 {
-    const int64_t k = number / a->columns.most, l = number % a->columns.most;
-    return k * a->rows.dilation * a->columns.in + l * a->columns.dilation;
+    const int64_t line = number / a->columns.most, l = number % a->columns.most;
+    const int64_t s = line / a->rows.most, k = line % a->rows.most;
+    return (s * a->slices.dilation * a->rows.in + k * a->rows.dilation) * a->columns.in +
+           l * a->columns.dilation;
 }
 
 void KERNEL(max_windows_indices)(const void *block, int64_t begin, int64_t end);
@@ -297,7 +332,9 @@ void KERNEL(max_windows_indices)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_max_windows_args *a = block;
     for (int64_t u = begin; u < end; ++u) {
-        const int64_t i = u % a->rows.n, row = a->rows.windows[i].start * a->columns.in;
+        const int64_t i = u % (a->slices.n * a->rows.n);
+        const KERNEL(part) p = KERNEL(part_at)(a, i);
+        const int64_t row = KERNEL(row_at)(a, &p, 0, 0);
         for (int64_t j = 0; j < a->columns.n; ++j) {
             const int64_t at = u * a->columns.n + j, number = KERNEL(read_number)(a, at);
             const bool empty = KERNEL(is_empty)(a, i, j);
@@ -313,10 +350,11 @@ static void KERNEL(dx_of_row)(
     elem *dx, const adzi_max_windows_args *a, int64_t i, int64_t y_row, const int64_t *distances)
 {
     const elem *dy = (const elem *)a->dy + y_row;
-    if (a->rows.windows[i].count == 0) {
+    const KERNEL(part) p = KERNEL(part_at)(a, i);
+    if (p.slices.count == 0 || p.rows.count == 0) {
         return;
     }
-    dx += a->rows.windows[i].start * a->columns.in;
+    dx += KERNEL(row_at)(a, &p, 0, 0);
     for (int64_t j = 0; j < a->columns.n; ++j) {
         if (a->columns.windows[j].count == 0) {
             continue;
@@ -327,22 +365,23 @@ static void KERNEL(dx_of_row)(
     }
 }
 
-/* A unit is a plane, because windows of neighbouring rows may share their largest element. */
+/* A unit is a volume, because windows of neighbouring rows may share their largest element. */
 void KERNEL(max_windows_dx)(const void *block, int64_t begin, int64_t end);
 void KERNEL(max_windows_dx)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_max_windows_args *a = block;
-    const int64_t width = a->columns.in, plane = a->rows.in * width, n = a->columns.n;
-    const bool two = KERNEL(by_two)(&a->rows) && KERNEL(by_two)(&a->columns);
+    const int64_t width = a->columns.in, rows = a->slices.n * a->rows.n, n = a->columns.n;
+    const int64_t volume = adzi_max_windows_volume(a);
+    const bool two = KERNEL(by_two)(a);
     int64_t distances[ADZI_NARROW_NUMBERS];
-    for (int64_t k = 0; !a->numbers_wide && k < a->rows.most * a->columns.most; ++k) {
+    for (int64_t k = 0; !a->numbers_wide && k < adzi_max_windows_most(a); ++k) {
         distances[k] = KERNEL(distance)(a, k);
     }
     for (int64_t u = begin; u < end; ++u) {
-        elem *dx = (elem *)a->dx + u * plane;
-        memset(dx, 0, (size_t)plane * sizeof *dx);
-        for (int64_t i = 0; i < a->rows.n; ++i) {
-            const int64_t y_row = (u * a->rows.n + i) * n;
+        elem *dx = (elem *)a->dx + u * volume;
+        memset(dx, 0, (size_t)volume * sizeof *dx);
+        for (int64_t i = 0; i < rows; ++i) {
+            const int64_t y_row = (u * rows + i) * n;
             if (two) {
                 KERNEL(dx_of_two)
                 (dx + 2 * i * width, (const uint8_t *)a->numbers + y_row,

@@ -8,7 +8,7 @@ adzi_onnx_printer adzi_onnx_print_adaptive, adzi_onnx_print_avg_pool, adzi_onnx_
     adzi_onnx_print_max_pool;
 adzi_onnx_batch_rule adzi_onnx_batch_windows;
 
-enum { MOST = 2 }; /* dimensions of a window */
+enum { MOST = 3 }; /* dimensions of a window */
 
 /* How the windows of a call lie. */
 typedef struct {
@@ -123,7 +123,10 @@ bool adzi_onnx_print_avg_pool(adzi_onnx *g)
         return adzi_onnx_unbatched(g, w.n, y);
     }
     const char *mean = adzi_onnx_temporary(g);
-    const double elements = (double)w.kernel[0] * (w.n == 2 ? (double)w.kernel[1] : 1);
+    double elements = 1;
+    for (size_t i = 0; i < w.n; ++i) {
+        elements *= (double)w.kernel[i];
+    }
     const char *factor =
         adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, elements / (double)divisor);
     average(g, &w, x, mean, true);

@@ -7,15 +7,17 @@ enum { GRAIN = 8192 }; /* elements worth a thread */
 static bool read_taps(
     const char *op, const adzi_axis *axes, bool transposed, adzi_resample_args *args)
 {
-    return adzi_taps_of(op, &axes[0], true, transposed, &args->rows) &&
-           adzi_taps_of(op, &axes[1], true, transposed, &args->columns);
+    return adzi_taps_of_depth(op, &axes[ADZI_DEPTH], true, transposed, &args->slices) &&
+           adzi_taps_of(op, &axes[ADZI_ROWS], true, transposed, &args->rows) &&
+           adzi_taps_of(op, &axes[ADZI_COLUMNS], true, transposed, &args->columns);
 }
 
 static void launch(const adzi_resample_args *args, const adz_tensor *y)
 {
     if (y->numel > 0) {
         /* A unit reads the rows of its window and writes one row. */
-        const int64_t each = args->rows.most * args->columns.in + args->columns.n;
+        const int64_t each =
+            args->slices.most * args->rows.most * args->columns.in + args->columns.n;
         adzi_launch(KERNEL_FOR(resample, y->dtype), adzi_resample_args, args,
             y->numel / args->columns.n, adzi_grain_of(GRAIN, each));
     }
@@ -66,10 +68,16 @@ adz_tensor *adzi_resample_expression(
     const char *op, adz_tensor *x, int n, const adzi_axis *axes, double scale)
 {
     const adz_dtype dtype = (adz_dtype)adz_tensor_dtype(x);
-    adz_tensor *b = adzi_axis_matrix(op, &axes[1], dtype), *y = x;
-    if (n == 2) {
-        y = adz_matmul(adzi_axis_matrix(op, &axes[0], dtype), y);
+    adz_tensor *b = adzi_axis_matrix(op, &axes[ADZI_COLUMNS], dtype), *y = x;
+    if (n >= 2) {
+        y = adz_matmul(adzi_axis_matrix(op, &axes[ADZI_ROWS], dtype), y);
     }
     y = adz_matmul(y, adz_transpose(b, 0, 1));
+    if (n == 3 && y != NULL) { /* along the depth, a slice is one row */
+        adz_shape shape = adz_shape_of(y->rank, y->sizes);
+        y = adz_matmul(adzi_axis_matrix(op, &axes[ADZI_DEPTH], dtype), adz_flatten(y, -2, -1));
+        shape.sizes[shape.rank - 3] = axes[ADZI_DEPTH].out;
+        y = adz_reshape(y, shape);
+    }
     return scale == 1 ? y : adz_mul_number(y, scale);
 }

@@ -64,8 +64,8 @@ static bool read_axis(adzi_c99 *c, const adzi_c99_call *call, const adzi_axis *f
     return a->ranges >= 0 && a->weights >= 0;
 }
 
-/* Works out the windows of a call. Returns the number of dimensions that they cover; axes[1] is the
- * last one. `scale`, which is 1, is what the results are multiplied by. */
+/* Works out the windows of a call. Returns the number of dimensions that they cover; axes[ADZI_AXES
+ * - 1] is the last one. `scale`, which is 1, is what the results are multiplied by. */
 typedef int axes_function(
     const adzi_c99_call *call, const adzi_c99_value *x, adzi_axis *axes, double *scale);
 

@@ -2,22 +2,24 @@
  *
  *     y[p] = A x[p] B^T,   A[out_h, in_h] and B[out_w, in_w] with few elements that are not 0
  *
- * and therefore, for the gradient, dx[p] = A^T dy[p] B. */
+ * and therefore, for the gradient, dx[p] = A^T dy[p] B. A volume has one more matrix, for its
+ * depth. */
 #ifndef ADZI_OPS_POOL_RESAMPLE_H
 #define ADZI_OPS_POOL_RESAMPLE_H
 
 #include "base/threads/addresses.h"
 #include "ops/pool/taps.h"
 
-/** Arguments of the kernel resample. A unit is a row of a plane of y. */
+/** Arguments of the kernel resample. A unit is a row of y. */
 typedef struct adzi_resample_args {
     const void *x;
     void *y;
-    adzi_taps rows, columns;
+    adzi_taps slices, rows, columns;
     double scale; /* factor of every result */
 } adzi_resample_args;
 
-ADZI_ADDRESSES(adzi_resample_args, x, y, ADZI_TAPS_ADDRESSES(rows.), ADZI_TAPS_ADDRESSES(columns.));
+ADZI_ADDRESSES(adzi_resample_args, x, y, ADZI_TAPS_ADDRESSES(slices.), ADZI_TAPS_ADDRESSES(rows.),
+    ADZI_TAPS_ADDRESSES(columns.));
 
 /** One call. */
 typedef struct adzi_resampling {

@@ -2,7 +2,8 @@
  *
  *     y[p][i][j] = scale sum_k sum_l a[i][k] b[j][l] x[p][rows[i] + k][columns[j] + l]
  *
- * A unit is row i of a plane p of y. The rows of its window are summed first, with columns next to
+ * and likewise along the slices of a volume, of which an image has one. A unit is row i of a slice
+ * of y. The rows of its window are summed first, slice by slice, with columns next to
  * each other in vectors, into a buffer of f64. The results are sums of positions of this buffer. A
  * buffer holds 1024 positions; results are computed in groups whose windows fit into it. A window
  * that is wider is summed in pieces. All sums are f64, in an order that depends on the shape alone.
@@ -15,20 +16,25 @@
 
 enum { KERNEL(span) = 1024 }; /* positions in the buffer */
 
-/* sums[w] = sum_k a[i][k] x[start + k][from + w] for `n` columns. */
-static void KERNEL(sum_rows)(double *restrict sums, const elem *restrict x, const adzi_taps *rows,
-    int64_t i, int64_t width, int64_t from, int64_t n)
+/* sums[w] = sum_k a[i][k] x[start + k][from + w] for `n` columns. `i` is a row of all slices. */
+static void KERNEL(sum_rows)(double *restrict sums, const elem *restrict x,
+    const adzi_resample_args *args, int64_t i, int64_t from, int64_t n)
 {
-    const adzi_window p = rows->windows[i];
-    const double *a = rows->weights + i * rows->most;
+    const adzi_taps *slices = &args->slices, *rows = &args->rows;
+    const int64_t slice = i / rows->n, width = args->columns.in;
+    const adzi_window q = adzi_taps_window(slices, slice), p = rows->windows[i % rows->n];
+    const double *b = slices->weights != NULL ? slices->weights + slice * slices->most : NULL;
+    const double *a = rows->weights + i % rows->n * rows->most;
     for (int64_t w = 0; w < n; ++w) {
         sums[w] = 0;
     }
-    for (int64_t k = 0; k < p.count; ++k) {
-        const elem *restrict row = x + (p.start + k) * width + from;
-        const double weight = a[k];
-        for (int64_t w = 0; w < n; ++w) {
-            sums[w] += weight * (double)row[w];
+    for (int64_t l = 0; l < q.count; ++l) {
+        for (int64_t k = 0; k < p.count; ++k) {
+            const elem *restrict row = x + ((q.start + l) * rows->in + p.start + k) * width + from;
+            const double weight = b != NULL ? b[l] * a[k] : a[k];
+            for (int64_t w = 0; w < n; ++w) {
+                sums[w] += weight * (double)row[w];
+            }
         }
     }
 }
@@ -77,7 +83,7 @@ static double KERNEL(wide)(const elem *x, const adzi_resample_args *a, int64_t i
     const double *b = a->columns.weights + j * a->columns.most;
     for (int64_t l = 0; l < p.count; l += KERNEL(span)) {
         const int64_t left = p.count - l, n = left < KERNEL(span) ? left : KERNEL(span);
-        KERNEL(sum_rows)(sums, x, &a->rows, i, a->columns.in, p.start + l, n);
+        KERNEL(sum_rows)(sums, x, a, i, p.start + l, n);
         total += KERNEL(weighted)(b + l, sums, n);
     }
     return total * a->scale;
@@ -102,7 +108,7 @@ static void KERNEL(resample_row)(const elem *x, elem *y, const adzi_resample_arg
             continue;
         }
         const int64_t n = p[last - 1].start + p[last - 1].count - from;
-        KERNEL(sum_rows)(sums, x, &a->rows, i, a->columns.in, from, n);
+        KERNEL(sum_rows)(sums, x, a, i, from, n);
         KERNEL(sum_columns)(y, sums, &a->columns, j, last, from, a->scale);
         j = last;
     }
@@ -112,11 +118,12 @@ void KERNEL(resample)(const void *block, int64_t begin, int64_t end);
 void KERNEL(resample)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_resample_args *a = block;
-    const int64_t plane = a->rows.in * a->columns.in;
+    const int64_t volume = a->slices.in * a->rows.in * a->columns.in;
+    const int64_t rows = a->slices.n * a->rows.n;
     for (int64_t u = begin; u < end; ++u) {
-        const elem *x = (const elem *)a->x + u / a->rows.n * plane;
+        const elem *x = (const elem *)a->x + u / rows * volume;
         elem *y = (elem *)a->y + u * a->columns.n;
-        KERNEL(resample_row)(x, y, a, u % a->rows.n);
+        KERNEL(resample_row)(x, y, a, u % rows);
     }
 }
 

@@ -111,6 +111,16 @@ bool adzi_taps_of(
     return true;
 }
 
+bool adzi_taps_of_depth(
+    const char *op, const adzi_axis *axis, bool weighted, bool transposed, adzi_taps *taps)
+{
+    if (axis->kind == ADZI_AXIS_WINDOW && axis->in == 1 && axis->out == 1 && axis->kernel == 1) {
+        *taps = (adzi_taps){ .n = 1, .in = 1, .most = 1, .dilation = 1 };
+        return true;
+    }
+    return adzi_taps_of(op, axis, weighted, transposed, taps);
+}
+
 adz_tensor *adzi_axis_matrix(const char *op, const adzi_axis *axis, adz_dtype dtype)
 {
     adz_tensor *matrix = adzi_scratch(op, ADZ_F64, 2, (int64_t[]){ axis->out, axis->in });

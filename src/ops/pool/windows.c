@@ -107,11 +107,14 @@ double adzi_axis_weight(const adzi_axis *axis, int64_t j, int64_t k)
     return 1 / (double)seen.count;
 }
 
-adzi_axis adzi_axis_single(void)
+adzi_axis *adzi_axes_begin(adzi_axis axes[ADZI_AXES], int n)
 {
-    return (adzi_axis){
-        .kind = ADZI_AXIS_WINDOW, .in = 1, .out = 1, .kernel = 1, .stride = 1, .dilation = 1
-    };
+    for (int d = 0; d < ADZI_AXES - n; ++d) {
+        axes[d] = (adzi_axis){
+            .kind = ADZI_AXIS_WINDOW, .in = 1, .out = 1, .kernel = 1, .stride = 1, .dilation = 1
+        };
+    }
+    return axes + ADZI_AXES - n;
 }
 
 /* ---- arguments ----------------------------------------------------------------------------- */
@@ -145,9 +148,10 @@ bool adzi_read_window(const char *op, const adz_shape *kernel_size, const adz_sh
 
 bool adzi_check_planes(const char *op, const adz_tensor *x, int n)
 {
+    static const char *const forms[ADZI_AXES] = { "[N, C, L] or [C, L]",
+        "[N, C, H, W] or [C, H, W]", "[N, C, D, H, W] or [C, D, H, W]" };
     if (x->rank < n + 1 || x->rank > n + 2) {
-        adzi_error(op, ADZ_ERR_SHAPE, "x%s must be %s", adzi_text_shape(x),
-            n == 1 ? "[N, C, L] or [C, L]" : "[N, C, H, W] or [C, H, W]");
+        adzi_error(op, ADZ_ERR_SHAPE, "x%s must be %s", adzi_text_shape(x), forms[n - 1]);
         return false;
     }
     for (int d = x->rank - n; d < x->rank; ++d) {
@@ -177,10 +181,9 @@ static int64_t windows_of(const adzi_axis *a, bool ceil_mode)
 bool adzi_window_axes(
     const char *op, int rank, const int64_t *sizes, const adzi_window_attr *attr, adzi_axis *axes)
 {
-    axes[0] = adzi_axis_single();
-    for (int i = 0; i < attr->n; ++i) {
+    adzi_axis *a = adzi_axes_begin(axes, attr->n);
+    for (int i = 0; i < attr->n; ++i, ++a) {
         const int d = rank - attr->n + i;
-        adzi_axis *a = &axes[ADZI_AXES - attr->n + i];
         *a = (adzi_axis){ .kind = ADZI_AXIS_WINDOW,
             .in = sizes[d],
             .kernel = attr->kernel_size[i],
@@ -204,9 +207,9 @@ bool adzi_window_axes(
 void adzi_adaptive_axes(
     int rank, const int64_t *sizes, const adzi_adaptive_attr *attr, adzi_axis *axes)
 {
-    axes[0] = adzi_axis_single();
+    adzi_axis *a = adzi_axes_begin(axes, attr->n);
     for (int i = 0; i < attr->n; ++i) {
-        axes[ADZI_AXES - attr->n + i] = (adzi_axis){ .kind = ADZI_AXIS_ADAPTIVE,
+        a[i] = (adzi_axis){ .kind = ADZI_AXIS_ADAPTIVE,
             .in = sizes[rank - attr->n + i],
             .out = attr->output_size[i],
             .dilation = 1 };

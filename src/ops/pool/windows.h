@@ -1,19 +1,20 @@
-/* Windows over the last one or two dimensions of a tensor, for pooling and interpolation.
+/* Windows over the last one to three dimensions of a tensor, for pooling and interpolation.
  *
- * An operator over windows treats x as [P, H, W]: P planes, which are independent, of H rows. An
- * operator of one dimension has H = 1. */
+ * An operator over windows treats x as [P, D, H, W]: P volumes, which are independent, of D slices
+ * with H rows each. An operator of two dimensions has D = 1, one of one dimension H = 1 too. */
 #ifndef ADZI_OPS_POOL_WINDOWS_H
 #define ADZI_OPS_POOL_WINDOWS_H
 
 #include "ops/op.h"
 #include "ops/spread.h"
 
-enum { ADZI_AXES = 2 }; /* the most dimensions that a window covers */
+/* The most dimensions that a window covers. The axis of the columns is the last one. */
+enum { ADZI_DEPTH, ADZI_ROWS, ADZI_COLUMNS, ADZI_AXES };
 
 /** The attributes of a pooling with windows of one size. Each array has a number of used elements
  * of its own, as tables of fields want it; all of them are n. */
 typedef struct adzi_window_attr {
-    int n; /* dimensions of a window, 1 or 2 */
+    int n; /* dimensions of a window, 1 to 3 */
     int64_t kernel_size[ADZI_AXES];
     int n_stride;
     int64_t stride[ADZI_AXES];
@@ -83,8 +84,9 @@ adzi_window adzi_axis_window(const adzi_axis *axis, int64_t j);
 /** The weight of position `k` of the window of position j, for means and interpolation. */
 double adzi_axis_weight(const adzi_axis *axis, int64_t j, int64_t k);
 
-/** A dimension of size 1 that stays as it is, for operators of one dimension. */
-adzi_axis adzi_axis_single(void);
+/** The axes of windows over n dimensions: those in front of them have size 1 and stay as they are.
+ * Returns the first one of the n, which the caller fills. */
+adzi_axis *adzi_axes_begin(adzi_axis axes[ADZI_AXES], int n);
 
 /** Fills kernel size, stride (by default that of the kernel) and padding of attributes that have n,
  * no padding, and the dilation. Fails with ADZ_ERR_ARGUMENT also if the padding is more than half
@@ -93,7 +95,7 @@ bool adzi_read_window(const char *op, const adz_shape *kernel_size, const adz_sh
     const adz_shape *padding, adzi_window_attr *attr);
 
 /** Checks that x has the n dimensions of a window behind one or two others: [C, L] or [N, C, L],
- * [C, H, W] or [N, C, H, W]. None of the n may be empty. */
+ * [C, H, W] or [N, C, H, W], [C, D, H, W] or [N, C, D, H, W]. None of the n may be empty. */
 bool adzi_check_planes(const char *op, const adz_tensor *x, int n);
 
 /** Works out the axes of a pooling of x[...]. Fails with ADZ_ERR_SHAPE if a window is larger than

@@ -6,27 +6,34 @@
 #include "ops/facts.h"
 
 /* Positions in the numbers of a sample. A pair is for height and width; its second number is left
- * out if it is 0, and -1 stands for 0. A stride, dilation or groups of 0 is the default. */
+ * out if it is 0, and -1 stands for 0. A stride, dilation or groups of 0 is the default. For
+ * volumes, the depth has the second number too. */
 enum { STRIDE = 0, PADDING = 2, DILATION = 4, OUTPUT_PADDING = 6, GROUPS = 8, RULE = 9 };
 
-static inline adz_shape conv_list(const op_args *a, int at)
+static inline adz_shape conv_list(const op_args *a, int at, bool volumes)
 {
     if (a->p[at + 1] != 0) {
-        return ADZ_SHAPE((int64_t)a->p[at], a->p[at + 1] < 0 ? 0 : (int64_t)a->p[at + 1]);
+        const int64_t one = (int64_t)a->p[at], two = a->p[at + 1] < 0 ? 0 : (int64_t)a->p[at + 1];
+        return volumes ? ADZ_SHAPE(two, one, two) : ADZ_SHAPE(one, two);
     }
     return a->p[at] != 0 ? ADZ_SHAPE((int64_t)a->p[at]) : ADZ_SHAPE_SCALAR;
 }
 
-static inline adz_conv_options conv_options(const op_args *a)
+static inline adz_conv_options conv_options_of(const op_args *a, bool volumes)
 {
     adz_conv_options o = ADZ_CONV_OPTIONS;
-    o.stride = conv_list(a, STRIDE);
-    o.padding = conv_list(a, PADDING);
-    o.dilation = conv_list(a, DILATION);
-    o.output_padding = conv_list(a, OUTPUT_PADDING);
+    o.stride = conv_list(a, STRIDE, volumes);
+    o.padding = conv_list(a, PADDING, volumes);
+    o.dilation = conv_list(a, DILATION, volumes);
+    o.output_padding = conv_list(a, OUTPUT_PADDING, volumes);
     o.groups = a->p[GROUPS] != 0 ? (int64_t)a->p[GROUPS] : 1;
     o.padding_rule = (adz_padding_rule)(int)a->p[RULE];
     return o;
+}
+
+static inline adz_conv_options conv_options(const op_args *a)
+{
+    return conv_options_of(a, false);
 }
 
 static inline void conv_config_list(const json_t *config, const char *key, double *p)
@@ -57,7 +64,8 @@ typedef adz_tensor *(*conv_function)(
 
 static inline int conv_case(conv_function function, const op_args *a, adz_tensor **out)
 {
-    const adz_conv_options o = conv_options(a);
+    const bool volumes = adz_tensor_rank(a->in[1]) == 5;
+    const adz_conv_options o = conv_options_of(a, volumes);
     return case_one(function(a->in[0], a->in[1], a->in[2], &o), out);
 }
 

@@ -12,6 +12,8 @@
     "the weight of a channel is multiplied by 1 / sqrt(variance + eps) first, and a variance is " \
     "kept"
 
+#define POWER "elements are raised to the power p, which must fit"
+
 const scale_declared scale_declarations[] = {
     { .name = "add", .laws = "++" },
     { .name = "addcmul", .laws = "++ +0+ 0+-", .sums = true },
@@ -203,20 +205,34 @@ const scale_declared scale_declarations[] = {
     { .name = "adaptive_avg_pool2d", .laws = "+", .sums = true },
     { .name = "adaptive_max_pool1d", .laws = "+" },
     { .name = "adaptive_max_pool2d", .laws = "+" },
+    { .name = "adaptive_avg_pool3d", .laws = "+", .sums = true },
+    { .name = "adaptive_max_pool3d", .laws = "+" },
     { .name = "avg_pool1d", .laws = "+", .sums = true },
     { .name = "avg_pool2d", .laws = "+", .sums = true },
+    { .name = "avg_pool3d", .laws = "+", .sums = true },
     { .name = "interpolate", .laws = "+" },
+    { .name = "affine_grid", .laws = "+", .sums = true },
+    { .name = "grid_sample", .laws = "+", .sums = true },
+    { .name = "lp_pool1d", .laws = "+", .left_out = "+", .because = POWER },
+    { .name = "lp_pool2d", .laws = "+", .left_out = "+", .because = POWER },
+    { .name = "lp_pool3d", .laws = "+", .left_out = "+", .because = POWER },
+    { .name = "max_unpool1d", .laws = "+" },
+    { .name = "max_unpool2d", .laws = "+" },
+    { .name = "max_unpool3d", .laws = "+" },
     { .name = "max_pool1d", .laws = "+" },
     { .name = "max_pool2d", .laws = "+" },
+    { .name = "max_pool3d", .laws = "+" },
     { .name = "scaled_dot_product_attention",
         .laws = "+ ++ +++ ++- +- +-+ +-- +0+ +0- 0+ 0++ 0+- 00+",
         .sums = true },
     { .name = "conv1d", .laws = "+ ++ +- +0+ 0+ 0++", .sums = true },
     { .name = "conv2d", .laws = "+ ++ +++ ++- +- +-+ +-- +0+ +0- 0+ 0++ 0+- 00+", .sums = true },
+    { .name = "conv3d", .laws = "+ ++ +++ ++- +- +-+ +-- +0+ +0- 0+ 0++ 0+- 00+", .sums = true },
     { .name = "conv_transpose1d", .laws = "+ ++ +- +0+ 0+ 0++" },
     { .name = "conv_transpose2d",
         .laws = "+ ++ +++ ++- +- +-+ +-- +0+ +0- 0+ 0++ 0+- 00+",
         .sums = true },
+    { .name = "conv_transpose3d", .laws = "+ ++ +- +0+ 0+ 0++", .sums = true },
     { .name = "conv_weight", .laws = "+ ++ +- 0+", .sums = true },
     { .name = "fold", .laws = "+", .sums = true },
     { .name = "unfold", .laws = "+" },
