@@ -1,6 +1,6 @@
 /* bench-conv: adze's side of bench/torch_conv.py, which runs it.
  *
- *     bench-conv cnn|stack THREADS [FILE]
+ *     bench-conv cnn|stack|volumes|inference THREADS [FILE]
  *
  * A training step of a network of convolutions by SGD:
  *
@@ -8,6 +8,10 @@
  *            batch norm, ReLU and max pooling of 2x2; the mean over the image; a linear layer
  *     stack  4 signals of 16 x 8192; 10 layers of 16 channels with kernels of 2 elements 1, 2, 4
  *            ... 512 apart, which see no later element, and ReLU
+ *
+ * Two more networks are one convolution of 16 x 16 channels with kernels of 3x3x3 over 4 volumes of
+ * 16 x 32 x 32: "volumes" is a training step like the others, and "inference" a call without a
+ * graph and the mean of its result.
  *
  * FILE gets the weights and the data. For each line on standard input it runs one step and prints a
  * line: the seconds that the step took, by the clock and of the processor, and the loss, after
@@ -24,13 +28,25 @@
 #include "bench.h"
 #include "start.h"
 
-enum { IMAGES = 32, SIDE = 32, CLASSES = 10, SIGNALS = 4, LENGTH = 8192, WIDTH = 16, LAYERS = 10 };
+enum {
+    IMAGES = 32,
+    SIDE = 32,
+    CLASSES = 10,
+    SIGNALS = 4,
+    LENGTH = 8192,
+    WIDTH = 16,
+    LAYERS = 10,
+    DEPTH = 16
+};
+
+static const char *const kinds[] = { "cnn", "stack", "volumes", "inference" };
+enum { CNN, STACK, VOLUMES, INFERENCE, KINDS };
 
 typedef struct {
     adz_module *network;
     adz_tensor *x, *target;
     adz_optimizer *sgd;
-    bool is_cnn;
+    int kind;
 } work;
 
 /* ---- the networks --------------------------------------------------------------------------- */
@@ -67,26 +83,34 @@ static adz_module *new_stack(void)
     return network;
 }
 
+static adz_module *new_volumes(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.padding = ADZ_SHAPE(1);
+    return ADZ_SEQUENTIAL(adz_conv3d_new(WIDTH, WIDTH, ADZ_SHAPE(3), &o));
+}
+
 static adz_tensor *loss_of(work *w)
 {
-    if (w->is_cnn) {
+    if (w->kind == CNN) {
         adz_tensor *logits = adz_module_forward(w->network, w->x);
         return adz_cross_entropy(logits, w->target, ADZ_NONE, NULL);
     }
     return adz_mse_loss(adz_module_forward(w->network, w->x), w->target, ADZ_REDUCE_MEAN);
 }
 
-static work new_work(bool is_cnn, const char *path)
+static work new_work(int kind, const char *path)
 {
-    work w = { .is_cnn = is_cnn };
+    work w = { .kind = kind };
     adz_manual_seed(7);
     adz_scope *scope = adz_scope_open();
-    w.network = is_cnn ? new_cnn() : new_stack();
-    const adz_shape shape =
-        is_cnn ? ADZ_SHAPE(IMAGES, 3, SIDE, SIDE) : ADZ_SHAPE(SIGNALS, WIDTH, LENGTH);
+    w.network = kind == CNN ? new_cnn() : kind == STACK ? new_stack() : new_volumes();
+    const adz_shape shape = kind == CNN     ? ADZ_SHAPE(IMAGES, 3, SIDE, SIDE)
+                            : kind == STACK ? ADZ_SHAPE(SIGNALS, WIDTH, LENGTH)
+                                            : ADZ_SHAPE(SIGNALS, WIDTH, DEPTH, SIDE, SIDE);
     w.x = adz_keep(adz_randn(shape, ADZ_F32));
-    w.target = adz_keep(
-        is_cnn ? adz_randint(0, CLASSES, ADZ_SHAPE(IMAGES), ADZ_I64) : adz_randn(shape, ADZ_F32));
+    w.target = adz_keep(kind == CNN ? adz_randint(0, CLASSES, ADZ_SHAPE(IMAGES), ADZ_I64)
+                                    : adz_randn(shape, ADZ_F32));
     w.sgd = adz_sgd_new(adz_module_parameters(w.network), 0.01, NULL);
     const start_tensor data[] = { { "x", w.x }, { "target", w.target } };
     save_start(path, w.network, data, 2);
@@ -116,7 +140,16 @@ static adz_tensor *step(void *user)
 
 static double run(void *user)
 {
-    return adz_item(step(user));
+    work *w = user;
+    if (w->kind != INFERENCE) {
+        return adz_item(step(user));
+    }
+    double mean = 0;
+    ADZ_NO_GRAD
+    {
+        mean = adz_item(adz_mean(adz_module_forward(w->network, w->x), ADZ_ALL_DIMS, ADZ_DROPDIM));
+    }
+    return mean;
 }
 
 static void run_captured(void *user)
@@ -145,14 +178,17 @@ static void run_captured(void *user)
 int main(int argc, char **argv)
 {
     const int threads = argc == 3 || argc == 4 ? atoi(argv[2]) : 0;
-    const bool is_cnn = threads > 0 && strcmp(argv[1], "cnn") == 0;
-    if (threads < 1 || (!is_cnn && strcmp(argv[1], "stack") != 0)) {
-        fputs("usage: bench-conv cnn|stack THREADS [FILE]\n", stderr);
+    int kind = 0;
+    while (threads > 0 && kind < KINDS && strcmp(argv[1], kinds[kind]) != 0) {
+        ++kind;
+    }
+    if (threads < 1 || kind == KINDS) {
+        fputs("usage: bench-conv cnn|stack|volumes|inference THREADS [FILE]\n", stderr);
         return EXIT_FAILURE;
     }
     adz_on_error(end_on_error, "bench-conv");
     adz_set_num_threads(threads);
-    work w = new_work(is_cnn, argc == 4 ? argv[3] : NULL);
+    work w = new_work(kind, argc == 4 ? argv[3] : NULL);
     answer_lines(&(side){ run, first, run_captured }, &w);
     adz_optimizer_release(&w.sgd);
     adz_module_release(&w.network);

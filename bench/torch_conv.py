@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares training steps of two networks of convolutions with PyTorch, step by step in turn.
+"""Compares training steps of networks of convolutions with PyTorch, step by step in turn.
 
-    torch_conv.py BENCH_CONV [--networks cnn,stack] [--threads 1,2] [--rounds 15] [--json]
+    torch_conv.py BENCH_CONV [--networks cnn,stack,volumes,inference] [--threads 1,2] [--rounds 15] [--json]
 
 bench/conv.c describes the networks. Both sides start from equal weights and data. If their first losses
 differ, the script ends with 1. Only the ratio means something, because other work on the machine slows down
@@ -29,6 +29,8 @@ def torch_side(network, threads, start):
         for before, after in ((3, 32), (32, 64), (64, 128)):
             layers += [nn.Conv2d(before, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU(), nn.MaxPool2d(2)]
         model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10))
+    elif network in ('volumes', 'inference'):
+        model = nn.Sequential(nn.Conv3d(WIDTH, WIDTH, 3, padding=1))
     else:
         # Names as in adze's Sequential, where a ReLU follows each convolution.
         model = nn.Sequential(nn.Identity())
@@ -42,6 +44,8 @@ def torch_side(network, threads, start):
     def loss_of():
         if network == 'cnn':
             return functional.cross_entropy(model(x), target)
+        if network in ('volumes', 'inference'):
+            return functional.mse_loss(model(x), target)
         y = x
         for i in range(LAYERS):
             y = torch.relu(model[2 * i + 1](functional.pad(y, (2 ** i, 0))))
@@ -55,6 +59,9 @@ def torch_side(network, threads, start):
         return loss
 
     def step():
+        if network == 'inference':
+            with torch.no_grad():
+                return model(x).mean().item()
         sgd.zero_grad(set_to_none=True)
         loss = loss_of()
         loss.backward()
@@ -79,7 +86,7 @@ def main():
         return torch_side(sys.argv[2], int(sys.argv[3]), sys.argv[4])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('program')
-    parser.add_argument('--networks', default='cnn,stack')
+    parser.add_argument('--networks', default='cnn,stack,volumes,inference')
     parser.add_argument('--threads', default='1,2')
     parser.add_argument('--rounds', type=int, default=15)
     parser.add_argument('--json', action='store_true', help='one object per comparison')
@@ -88,7 +95,7 @@ def main():
         for threads in map(int, arguments.threads.split(',')):
             sides = both_sides(__file__, arguments.program, [network, threads], threads)
             compare_steps(sides, network, threads, arguments.rounds, arguments.json)
-            if not arguments.json:
+            if not arguments.json and network != 'inference':
                 print_captured(arguments.program, network, threads)
 
 
