@@ -33,6 +33,10 @@ void adzi_number_end(adzi_number_reader *reader);
 adzi_number_result adzi_number_read(
     adzi_number_reader *reader, const char *text, size_t length, double *value);
 
+/** The text of a number with ten digits, or as many as are needed to read it again. Valid until the
+ * thread has asked for 8 more texts. */
+const char *adzi_text_python(double x);
+
 /** Whether the text of `length` characters is `word`, which is in lower case. The case of the text
  * does not matter. */
 bool adzi_same_word(const char *text, size_t length, const char *word);

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/number.h"
 
 void adzi_text_free(adzi_text *text)
 {
@@ -66,7 +67,7 @@ const char *adzi_text_get(const adzi_text *text)
 
 const char *adzi_text_float(double x)
 {
-    char *text = (char *)(uintptr_t)adzi_text_number(x); /* a buffer of this thread, so writable */
+    char *text = (char *)(uintptr_t)adzi_text_python(x); /* a buffer of this thread, so writable */
     if (strpbrk(text, ".en") == NULL) {                  /* n: nan and inf */
         memcpy(text + strlen(text), ".0", sizeof ".0");
     }

@@ -57,14 +57,14 @@ def words_of(text):
 
 
 def check_same_words(top):
-    """A program declares softshrink by the same words as the library's operator of the worked example."""
+    """A program declares isru by the same words as the library's operator of the worked example."""
     patch = (top / "docs/examples/operator.patch").read_text(encoding="utf-8")
-    added = patch[patch.index("+++ b/src/ops/activation/softshrink.c"):]
+    added = patch[patch.index("+++ b/src/ops/activation/isru.c"):]
     added = added[:added.index("diff --git")]
     library = "\n".join(line[1:] for line in added.split("\n") if line.startswith("+") and not line.startswith("+++"))
-    program = (top / "tests/autograd/operator_call/softshrink.h").read_text(encoding="utf-8")
+    program = (top / "tests/autograd/operator_call/isru.h").read_text(encoding="utf-8")
     if words_of(library) != words_of(program):
-        sys.exit("docs/examples/operator.patch and tests/autograd/operator_call/softshrink.h differ")
+        sys.exit("docs/examples/operator.patch and tests/autograd/operator_call/isru.h differ")
 
 
 def main():

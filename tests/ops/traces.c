@@ -15,6 +15,8 @@ static const struct {
     const char *name, *says;
 } not_traced[] = {
     { "scaled_dot_product_attention", "draws random numbers" }, /* a mask is given */
+    { "gumbel_softmax", "draws random numbers" },
+    { "rrelu", "draws random numbers" },
     { "masked_select", "by the program itself" },
     { "bincount", "by the program itself" },
     { "unique", "by the program itself" },

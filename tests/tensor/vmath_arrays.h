@@ -32,6 +32,8 @@ typedef struct vmath_array {
     DO(acos)            \
     DO(atan)            \
     DO(erfc)            \
+    DO(erfinv)          \
+    DO(sinc)            \
     DO(pow_of)          \
     DO(pow_by)          \
     DO(lgamma)          \

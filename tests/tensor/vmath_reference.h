@@ -4,10 +4,11 @@
 
 #include <math.h>
 
-#define SQRT_HALF   0.707106781186547524400844362104849039L
-#define SQRT_2_PI   0.797884560802865355879892119868763737L
-#define PI_WIDE     3.141592653589793238462643383279502884L
-#define DENSITY_TOP 0.398942280401432677939946059934381868L
+#define SQRT_HALF    0.707106781186547524400844362104849039L
+#define SQRT_2_PI    0.797884560802865355879892119868763737L
+#define PI_WIDE      3.141592653589793238462643383279502884L
+#define ROOT_PI_HALF 0.886226925452758013649083741670572591L
+#define DENSITY_TOP  0.398942280401432677939946059934381868L
 
 #define DEFINE_REFERENCES(W, M)                                                                  \
     static W reference_exp_##W(W x)                                                              \
@@ -101,6 +102,28 @@
     static W reference_erfc_##W(W x)                                                             \
     {                                                                                            \
         return erfc##M(x);                                                                       \
+    }                                                                                            \
+    /* The tangent of a concave function stays above it, so steps of Newton from below converge. \
+     */                                                                                          \
+    static W reference_erfinv_##W(W x)                                                           \
+    {                                                                                            \
+        W a = fabs##M(x), y = a * (W)0.886, step = 1;                                            \
+        if (!(a < 1))                                                                            \
+            return a == 1 ? x * (W)INFINITY : (W)NAN;                                            \
+        for (int i = 0; i < 200 && step != 0; ++i) {                                             \
+            W rest = a < (W)0.5 ? a - erf##M(y) : erfc##M(y) - (1 - a);                          \
+            step = y + rest * (W)ROOT_PI_HALF * exp##M(y * y) - y;                               \
+            y += step;                                                                           \
+        }                                                                                        \
+        return copysign##M(y, x);                                                                \
+    }                                                                                            \
+    static W reference_sinc_##W(W x)                                                             \
+    {                                                                                            \
+        W near = nearbyint##M(x), r = x - near;                                                  \
+        if (x == 0 || r == 0)                                                                    \
+            return x == 0;                                                                       \
+        W sine = sin##M((W)PI_WIDE * r) / ((W)PI_WIDE * x);                                      \
+        return fmod##M(near, 2) != 0 ? -sine : sine;                                             \
     }                                                                                            \
     static W reference_lgamma_##W(W x)                                                           \
     {                                                                                            \

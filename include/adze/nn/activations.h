@@ -196,6 +196,148 @@ ADZ_API adz_module *adz_selu_new(void);
  */
 ADZ_API adz_module *adz_celu_new(double alpha);
 
+/**
+ * adz_elu.
+ *
+ * @param alpha  the factor of exp(x) - 1 (PyTorch's default is 1)
+ * @return       yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see          torch.nn.ELU
+ */
+ADZ_API adz_module *adz_elu_new(double alpha);
+
+/**
+ * adz_glu.
+ *
+ * @param dim  of even size, whose halves are multiplied (PyTorch's default is -1)
+ * @return     yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see        torch.nn.GLU
+ */
+ADZ_API adz_module *adz_glu_new(int dim);
+
+/**
+ * adz_hardshrink.
+ *
+ * @param lambd  the bound of what becomes 0 (PyTorch's default is 0.5)
+ * @return       yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see          torch.nn.Hardshrink
+ */
+ADZ_API adz_module *adz_hardshrink_new(double lambd);
+
+/**
+ * adz_hardsigmoid.
+ *
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.Hardsigmoid
+ */
+ADZ_API adz_module *adz_hardsigmoid_new(void);
+
+/**
+ * adz_logsigmoid.
+ *
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.LogSigmoid
+ */
+ADZ_API adz_module *adz_logsigmoid_new(void);
+
+/**
+ * adz_log_softmax.
+ *
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
+ * @return     yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see        torch.nn.LogSoftmax
+ */
+ADZ_API adz_module *adz_log_softmax_new(int dim);
+
+/** Options of adz_rrelu_new. Start from ADZ_RRELU_OPTIONS. */
+typedef struct adz_rrelu_options {
+    size_t size;              /**< sizeof(adz_rrelu_options) */
+    double lower;             /**< of the slopes, finite; 1 / 8 */
+    double upper;             /**< of the slopes, finite, not below lower; 1 / 3 */
+    adz_generator *generator; /**< drawn from, stays the caller's and must outlive the module and
+                                 its copies; NULL for the default one */
+} adz_rrelu_options;
+
+/** The defaults. */
+#define ADZ_RRELU_OPTIONS                                                      \
+    {                                                                          \
+        ADZ_MEMBER(size, sizeof(adz_rrelu_options)), ADZ_MEMBER(lower, 0.125), \
+            ADZ_MEMBER(upper, 0.3333333333333333), ADZ_MEMBER(generator, NULL) \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_rrelu_options) as the caller knows it
+ */
+ADZ_API void adz_rrelu_options_init(adz_rrelu_options *options, size_t size);
+
+/**
+ * adz_rrelu, which draws while the module is trained.
+ *
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
+ * ADZ_ERR_MEMORY recorded
+ * @see            torch.nn.RReLU
+ */
+ADZ_API adz_module *adz_rrelu_new(const adz_rrelu_options *options);
+
+/**
+ * adz_softmax over the channels of x[N, C, H, W] or x[C, H, W].
+ *
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.Softmax2d
+ */
+ADZ_API adz_module *adz_softmax2d_new(void);
+
+/**
+ * adz_softmin.
+ *
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
+ * @return     yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see        torch.nn.Softmin
+ */
+ADZ_API adz_module *adz_softmin_new(int dim);
+
+/**
+ * adz_softplus.
+ *
+ * @param beta       finite and not 0 (PyTorch's default is 1)
+ * @param threshold  of beta x, above which y is x (PyTorch's default is 20)
+ * @return           yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
+ * ADZ_ERR_MEMORY recorded
+ * @see              torch.nn.Softplus
+ */
+ADZ_API adz_module *adz_softplus_new(double beta, double threshold);
+
+/**
+ * adz_softshrink.
+ *
+ * @param lambd  0 or more (PyTorch's default is 0.5)
+ * @return       yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
+ * recorded
+ * @see          torch.nn.Softshrink
+ */
+ADZ_API adz_module *adz_softshrink_new(double lambd);
+
+/**
+ * adz_tanhshrink.
+ *
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.Tanhshrink
+ */
+ADZ_API adz_module *adz_tanhshrink_new(void);
+
+/**
+ * adz_threshold.
+ *
+ * @param threshold  what x must be above
+ * @param value      what replaces the other numbers
+ * @return           yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see              torch.nn.Threshold
+ */
+ADZ_API adz_module *adz_threshold_new(double threshold, double value);
+
 #ifdef __cplusplus
 }
 #endif

@@ -138,6 +138,79 @@ ADZ_API adz_tensor *adz_relu6(adz_tensor *x);
 ADZ_API adz_tensor *adz_hardswish(adz_tensor *x);
 
 /**
+ * A sigmoid made of straight lines.
+ *
+ *     y = min(max(x + 3, 0), 6) / 6
+ *
+ * The gradient at -3 and 3 is 0. PyTorch takes floats alone.
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *           scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves x
+ * @see      torch.nn.functional.hardsigmoid
+ */
+ADZ_API adz_tensor *adz_hardsigmoid(adz_tensor *x);
+
+/**
+ * Sets small numbers to 0.
+ *
+ *     y = 0 where |x| <= lambd, else x
+ *
+ * @param x      any shape, f32 or f64; NaN stays
+ * @param lambd  any number; nothing is set to 0 below 0 (PyTorch's default is 0.5)
+ * @return       y, shaped like x, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad         x, to any order; 0 where |x| <= lambd
+ * @see          torch.nn.functional.hardshrink
+ */
+ADZ_API adz_tensor *adz_hardshrink(adz_tensor *x, double lambd);
+
+/**
+ * Soft shrinkage.
+ *
+ *     y = x - lambd where x > lambd, x + lambd where x < -lambd, else 0
+ *
+ * @param x      any shape, f32 or f64; NaN stays
+ * @param lambd  0 or more (PyTorch's default is 0.5)
+ * @return       y, shaped like x, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad         x, to any order; 0 where |x| <= lambd
+ * @see          torch.nn.functional.softshrink
+ */
+ADZ_API adz_tensor *adz_softshrink(adz_tensor *x, double lambd);
+
+/**
+ * What tanh takes away.
+ *
+ *     y = x - tanh(x)
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *           scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves x
+ * @see      torch.nn.functional.tanhshrink
+ */
+ADZ_API adz_tensor *adz_tanhshrink(adz_tensor *x);
+
+/**
+ * Replaces numbers that are not above a threshold.
+ *
+ *     y = x where x > threshold, else value
+ *
+ * @param x          any shape, any dtype but f16 and bf16; NaN stays
+ * @param threshold  any number
+ * @param value      a whole number in range if x is an integer
+ * @return           y, shaped like x and of its dtype, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad             x, to any order; 0 where it was replaced
+ * @see              torch.nn.functional.threshold
+ */
+ADZ_API adz_tensor *adz_threshold(adz_tensor *x, double threshold, double value);
+
+/**
  * x times a tanh.
  *
  *     y = x tanh(log(1 + e^x))
@@ -227,6 +300,24 @@ ADZ_API adz_tensor *adz_softplus(adz_tensor *x, double beta, double threshold);
 ADZ_API adz_tensor *adz_leaky_relu(adz_tensor *x, double negative_slope);
 
 /**
+ * The leaky rectified linear unit with slopes that are drawn.
+ *
+ *     y = x where x > 0, else r x;   r drawn evenly from lower to upper, for each element
+ *
+ * @param x          any shape, f32 or f64
+ * @param lower      finite (PyTorch's default is 1 / 8)
+ * @param upper      finite, not below lower (PyTorch's default is 1 / 3)
+ * @param training   whether slopes are drawn; else r is (lower + upper) / 2
+ * @param generator  drawn from; NULL for the default one
+ * @return           y, shaped like x, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad             x, to any order; r where x <= 0
+ * @see              torch.nn.functional.rrelu
+ */
+ADZ_API adz_tensor *adz_rrelu(
+    adz_tensor *x, double lower, double upper, bool training, adz_generator *generator);
+
+/**
  * Softmax along one dimension.
  *
  *     y_i = exp(x_i - m) / sum_j exp(x_j - m),   m = max_j x_j
@@ -256,6 +347,38 @@ ADZ_API adz_tensor *adz_softmax(adz_tensor *x, int dim);
  * @see        torch.nn.functional.log_softmax
  */
 ADZ_API adz_tensor *adz_log_softmax(adz_tensor *x, int dim);
+
+/**
+ * The softmax of -x along one dimension.
+ *
+ * @param x    any shape, f32 or f64
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
+ * @return     y, shaped like x, borrowed from the scope, or NULL
+ * @errors     ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad       x, to any order
+ * @see        torch.nn.functional.softmin
+ */
+ADZ_API adz_tensor *adz_softmin(adz_tensor *x, int dim);
+
+/**
+ * A draw from the Gumbel softmax distribution, a differentiable choice along one dimension (Jang et
+ * al., 2016).
+ *
+ *     y = softmax((x - log(-log u)) / tau);   u drawn evenly from (0, 1), for each element
+ *
+ * @param x          logits of any shape, f32 or f64
+ * @param tau        temperature, finite and above 0 (PyTorch's default is 1)
+ * @param hard       y is 1 at the largest element and 0 elsewhere, and the gradient is that of the
+ *                   softmax (PyTorch's default is false)
+ * @param dim        0 .. rank-1, or -rank .. -1 counted from the last (PyTorch's default is -1)
+ * @param generator  drawn from; NULL for the default one
+ * @return           y, shaped like x, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad             x, to any order
+ * @see              torch.nn.functional.gumbel_softmax
+ */
+ADZ_API adz_tensor *adz_gumbel_softmax(
+    adz_tensor *x, double tau, bool hard, int dim, adz_generator *generator);
 
 /**
  * The leaky rectified linear unit with slopes that are learned.

@@ -383,6 +383,40 @@ ADZ_API adz_tensor *adz_addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, dou
 ADZ_API adz_tensor *adz_addcmul_(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value);
 
 /**
+ * Adds a quotient.
+ *
+ *     y = x + value a / b
+ *
+ * Integers are divided as floats, which PyTorch refuses.
+ *
+ * @param x      any shape, any dtype but f16, bf16 and bool
+ * @param a      broadcasts with x and b
+ * @param b      broadcasts with x and a
+ * @param value  any number; 1 in PyTorch's default
+ * @return       y in the promoted dtype, f32 for integers; borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad         x, a and b, to any order
+ * @see          torch.addcdiv
+ */
+ADZ_API adz_tensor *adz_addcdiv(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value);
+
+/**
+ * Adds a quotient in place.
+ *
+ *     x = x + value a / b
+ *
+ * @param x      its dtype must hold the promoted one
+ * @param a      broadcasts to x
+ * @param b      broadcasts to x
+ * @param value  any number; 1 in PyTorch's default
+ * @return       x, or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad         x, a and b, to any order
+ * @see          torch.Tensor.addcdiv_
+ */
+ADZ_API adz_tensor *adz_addcdiv_(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value);
+
+/**
  * Writes a number to every element.
  *
  * @param x      any shape and dtype

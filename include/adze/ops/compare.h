@@ -1,6 +1,7 @@
 /**
  * @file compare.h
- * Comparisons, logical operators and choices by a mask, elementwise, with broadcasting.
+ * Comparisons, operators on truth values and bits, and choices by a mask, elementwise, with
+ * broadcasting.
  */
 #ifndef ADZE_OPS_COMPARE_H
 #define ADZE_OPS_COMPARE_H
@@ -241,6 +242,101 @@ ADZ_API adz_tensor *adz_logical_xor(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_logical_not(adz_tensor *x);
 
 /**
+ * The bits that two integers have in common.
+ *
+ *     y = a & b
+ *
+ * ONNX files of opset 17 have no such operation on integers.
+ *
+ * @param a  any shape, an integer dtype or bool
+ * @param b  broadcasts with a; an integer dtype or bool
+ * @return   y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.bitwise_and
+ */
+ADZ_API adz_tensor *adz_bitwise_and(adz_tensor *a, adz_tensor *b);
+
+/**
+ * The bits that at least one of two integers has.
+ *
+ *     y = a | b
+ *
+ * ONNX files of opset 17 have no such operation on integers.
+ *
+ * @param a  any shape, an integer dtype or bool
+ * @param b  broadcasts with a; an integer dtype or bool
+ * @return   y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.bitwise_or
+ */
+ADZ_API adz_tensor *adz_bitwise_or(adz_tensor *a, adz_tensor *b);
+
+/**
+ * The bits that one of two integers has and the other has not.
+ *
+ *     y = a ^ b
+ *
+ * ONNX files of opset 17 have no such operation on integers.
+ *
+ * @param a  any shape, an integer dtype or bool
+ * @param b  broadcasts with a; an integer dtype or bool
+ * @return   y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.bitwise_xor
+ */
+ADZ_API adz_tensor *adz_bitwise_xor(adz_tensor *a, adz_tensor *b);
+
+/**
+ * The bits that an integer does not have.
+ *
+ *     y = ~x, which is -1 - x for a dtype with a sign; adz_logical_not for bool
+ *
+ * ONNX files of opset 17 have no such operation on integers.
+ *
+ * @param x  any shape, an integer dtype or bool
+ * @return   y, shaped like x and of its dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.bitwise_not
+ */
+ADZ_API adz_tensor *adz_bitwise_not(adz_tensor *x);
+
+/**
+ * Moves the bits of an integer to higher places. Those that leave the dtype are lost.
+ *
+ *     y = a 2^b, and 0 where b is below 0 or not below the number of bits
+ *
+ * ONNX files of opset 17 have no such operation on integers.
+ *
+ * @param a  any shape, an integer dtype
+ * @param b  broadcasts with a; an integer dtype
+ * @return   y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.bitwise_left_shift
+ */
+ADZ_API adz_tensor *adz_bitwise_left_shift(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Moves the bits of an integer to lower places. The sign fills the upper ones.
+ *
+ *     y = a / 2^b, rounded down; 0 or -1 where b is below 0 or not below the number of bits
+ *
+ * ONNX files of opset 17 have no such operation on integers.
+ *
+ * @param a  any shape, an integer dtype
+ * @param b  broadcasts with a; an integer dtype
+ * @return   y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.bitwise_right_shift
+ */
+ADZ_API adz_tensor *adz_bitwise_right_shift(adz_tensor *a, adz_tensor *b);
+
+/**
  * Where a tensor is NaN.
  *
  *     y = x != x;  false for integers and bool
@@ -265,6 +361,65 @@ ADZ_API adz_tensor *adz_isnan(adz_tensor *x);
  * @see      torch.isfinite
  */
 ADZ_API adz_tensor *adz_isfinite(adz_tensor *x);
+
+/**
+ * Where a tensor is infinite.
+ *
+ *     y = |x| == inf;  false for integers and bool
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, bool, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.isinf
+ */
+ADZ_API adz_tensor *adz_isinf(adz_tensor *x);
+
+/**
+ * Where a tensor is positive infinity.
+ *
+ *     y = x == inf;  false for integers and bool
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, bool, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.isposinf
+ */
+ADZ_API adz_tensor *adz_isposinf(adz_tensor *x);
+
+/**
+ * Where a tensor is negative infinity.
+ *
+ *     y = x == -inf;  false for integers and bool
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, bool, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.isneginf
+ */
+ADZ_API adz_tensor *adz_isneginf(adz_tensor *x);
+
+/**
+ * Where two tensors are close to each other.
+ *
+ *     y = a == b or |a - b| <= atol + rtol |b|, of which the latter must be finite
+ *
+ * Differences of two integers are computed in f64.
+ *
+ * @param a          any shape, any dtype but f16 and bf16
+ * @param b          broadcasts with a; other dtypes are promoted, which PyTorch refuses
+ * @param rtol       relative tolerance, 0 or more (PyTorch's default is 1e-5)
+ * @param atol       absolute tolerance, 0 or more (PyTorch's default is 1e-8)
+ * @param equal_nan  whether NaN is close to NaN (PyTorch's default is false)
+ * @return           y, bool, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad             none
+ * @see              torch.isclose
+ */
+ADZ_API adz_tensor *adz_isclose(
+    adz_tensor *a, adz_tensor *b, double rtol, double atol, bool equal_nan);
 
 /**
  * Chooses between two tensors, element by element.

@@ -336,6 +336,38 @@ ADZ_API adz_tensor *adz_maximum(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_minimum(adz_tensor *a, adz_tensor *b);
 
 /**
+ * The larger of two tensors, in which a number wins against NaN.
+ *
+ *     y = max(a, b), NaN where both are NaN
+ *
+ * Where both are equal, each gets half of the gradient; where both are NaN, a gets all of it.
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a
+ * @return   y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order
+ * @see      torch.fmax
+ */
+ADZ_API adz_tensor *adz_fmax(adz_tensor *a, adz_tensor *b);
+
+/**
+ * The smaller of two tensors, in which a number wins against NaN.
+ *
+ *     y = min(a, b), NaN where both are NaN
+ *
+ * Where both are equal, each gets half of the gradient; where both are NaN, a gets all of it.
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a
+ * @return   y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order
+ * @see      torch.fmin
+ */
+ADZ_API adz_tensor *adz_fmin(adz_tensor *a, adz_tensor *b);
+
+/**
  * Differences of neighbours along one dimension.
  *
  *     y_i = x_(i + 1) - x_i, n times; for bool: whether the two differ

@@ -72,6 +72,53 @@ ADZ_API adz_tensor *adz_log10(adz_tensor *x);
 ADZ_API adz_tensor *adz_logaddexp(adz_tensor *a, adz_tensor *b);
 
 /**
+ * The logarithm of a sum of two powers of 2, without overflow.
+ *
+ *     y = log2(2^a + 2^b)
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a
+ * @return   y in the promoted dtype, f32 for two integers; borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order
+ * @see      torch.logaddexp2
+ */
+ADZ_API adz_tensor *adz_logaddexp2(adz_tensor *a, adz_tensor *b);
+
+/**
+ * A number times the logarithm of another.
+ *
+ *     y = a log b, and 0 where a = 0 unless b is NaN
+ *
+ * The gradient of a is 0 where a = 0 and b <= 0, as in PyTorch.
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a
+ * @return   y in the promoted dtype, f32 for two integers; borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order; saves both
+ * @see      torch.xlogy
+ */
+ADZ_API adz_tensor *adz_xlogy(adz_tensor *a, adz_tensor *b);
+
+/**
+ * The logarithm of the odds, the inverse of the sigmoid.
+ *
+ *     y = log(z / (1 - z)), NaN outside of [0, 1];   z = min(max(x, eps), 1 - eps)
+ *
+ * The gradient is 0 where x is beyond the limits. Without limits it is NaN outside of [0, 1].
+ *
+ * @param x    any shape, any dtype but f16 and bf16
+ * @param eps  at most 0.5; below 0 (PyTorch's None, the default) nothing is limited, z = x
+ * @return     y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *             scope, or NULL
+ * @errors     ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad       x, to any order; saves x
+ * @see        torch.logit
+ */
+ADZ_API adz_tensor *adz_logit(adz_tensor *x, double eps);
+
+/**
  * The complement of the error function, accurate where that is close to 1.
  *
  *     y = 1 - erf x
@@ -84,6 +131,22 @@ ADZ_API adz_tensor *adz_logaddexp(adz_tensor *a, adz_tensor *b);
  * @see      torch.erfc
  */
 ADZ_API adz_tensor *adz_erfc(adz_tensor *x);
+
+/**
+ * The inverse of the error function.
+ *
+ *     y: erf y = x, infinite at -1 and 1, NaN beyond them
+ *
+ * The result is within 3 units of the last place. ONNX files cannot contain it.
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *           scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves y
+ * @see      torch.erfinv
+ */
+ADZ_API adz_tensor *adz_erfinv(adz_tensor *x);
 
 /**
  * The logarithm of the absolute value of the gamma function.
@@ -165,6 +228,95 @@ ADZ_API adz_tensor *adz_lerp(adz_tensor *start, adz_tensor *end, adz_tensor *wei
  * @see           torch.lerp
  */
 ADZ_API adz_tensor *adz_lerp_number(adz_tensor *start, adz_tensor *end, double weight);
+
+/**
+ * The normalised sine.
+ *
+ *     y = sin(pi x) / (pi x), 1 at 0, NaN at both infinities
+ *
+ * At whole numbers it is 0, where PyTorch's product pi x is rounded. Derivatives near 0 do not
+ * cancel.
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *           scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves x
+ * @see      torch.sinc
+ */
+ADZ_API adz_tensor *adz_sinc(adz_tensor *x);
+
+/**
+ * A number times a power of 2.
+ *
+ *     y = x 2^other
+ *
+ * @param x      any shape, any dtype but f16 and bf16
+ * @param other  broadcasts with x; the power is computed in f64 if x is f64, else as adz_exp2 does
+ * @return       y in the promoted dtype, f32 for two integers; borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad         x and other, to any order
+ * @see          torch.ldexp
+ */
+ADZ_API adz_tensor *adz_ldexp(adz_tensor *x, adz_tensor *other);
+
+/**
+ * A power in double precision.
+ *
+ *     y = a^b
+ *
+ * @param a  any shape and dtype
+ * @param b  any dtype; broadcasts with a
+ * @return   y, f64, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order
+ * @see      torch.float_power
+ */
+ADZ_API adz_tensor *adz_float_power(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Degrees as radians.
+ *
+ *     y = x pi / 180
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *           scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order
+ * @see      torch.deg2rad
+ */
+ADZ_API adz_tensor *adz_deg2rad(adz_tensor *x);
+
+/**
+ * Radians as degrees.
+ *
+ *     y = 180 x / pi
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *           scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order
+ * @see      torch.rad2deg
+ */
+ADZ_API adz_tensor *adz_rad2deg(adz_tensor *x);
+
+/**
+ * Replaces NaN and infinities by numbers.
+ *
+ *     y = nan where x is NaN, posinf where x = inf, neginf where x = -inf, else x
+ *
+ * @param x       any shape, any dtype but f16 and bf16; integers and bool are copied
+ * @param nan     any number (PyTorch's default is 0)
+ * @param posinf  any number; NaN stands for the largest finite number of x's dtype, the default
+ * @param neginf  any number; NaN stands for the least finite number of x's dtype, the default
+ * @return        y, shaped like x and of its dtype, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          x, to any order; 0 where it was replaced
+ * @see           torch.nan_to_num
+ */
+ADZ_API adz_tensor *adz_nan_to_num(adz_tensor *x, double nan, double posinf, double neginf);
 
 #ifdef __cplusplus
 }

@@ -385,13 +385,14 @@ const char *adzi_text_number(double x)
     return with_dot(text);
 }
 
-const char *adzi_text_exact(double x)
+/* The text with the fewest digits from `digits` on that reads back as x. */
+static const char *text_from(double x, int digits)
 {
     char *text = next_text();
     adzi_number_reader reader;
     const bool reads = adzi_number_begin(&reader);
     double back = 0;
-    for (int digits = 1; digits <= 17; ++digits) { /* 17 digits distinguish any two doubles */
+    for (; digits <= 17; ++digits) { /* 17 digits distinguish any two doubles */
         snprintf(text, ADZI_TEXT_SIZE, "%.*g", digits, x);
         with_dot(text);
         if (reads && adzi_number_read(&reader, text, strlen(text), &back) == ADZI_NUMBER_OK &&
@@ -403,4 +404,14 @@ const char *adzi_text_exact(double x)
         adzi_number_end(&reader);
     }
     return text;
+}
+
+const char *adzi_text_exact(double x)
+{
+    return text_from(x, 1);
+}
+
+const char *adzi_text_python(double x)
+{
+    return text_from(x, 10);
 }

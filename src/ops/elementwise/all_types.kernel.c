@@ -47,6 +47,14 @@ static inline elem KERNEL(above)(elem x)
     return x != x ? x : VMATH(sign_of)(y, x);
 }
 
+/* The quotient of a without its remainder, rounded down. Its rounding errors are below 1/2. */
+static inline elem KERNEL(whole_quotient)(elem a, elem b)
+{
+    const elem rest = FMOD(a, b), q = KERNEL(nearest)((a - rest) / b);
+    const elem y = rest != 0 && (b < 0) != (rest < 0) ? q - 1 : q;
+    return b == 0 ? a / b : y == 0 ? VMATH(sign_of)(ELEM(0), a / b) : y;
+}
+
 /* The remainder moves by b if its sign is not that of b. */
 static inline elem KERNEL(rest)(elem a, elem b)
 {
@@ -70,10 +78,42 @@ static inline int64_t KERNEL(modulo)(int64_t a, int64_t b)
 {
     return b == -1 || b == 0 ? 0 : a % b;
 }
+static inline int64_t KERNEL(whole_quotient)(int64_t a, int64_t b)
+{
+    const int64_t rest = KERNEL(modulo)(a, b);
+    const int64_t q = b == -1 ? (int64_t)(0 - (uint64_t)a) : b == 0 ? 0 : a / b;
+    return rest != 0 && (b < 0) != (rest < 0) ? q - 1 : q;
+}
 static inline int64_t KERNEL(rest)(int64_t a, int64_t b)
 {
     const int64_t y = KERNEL(modulo)(a, b);
     return y != 0 && (b < 0) != (y < 0) ? y + b : y;
+}
+
+/* Euclid's algorithm. That of 0 and 0 is 0. */
+static inline int64_t KERNEL(common_divisor)(int64_t a, int64_t b)
+{
+    uint64_t x = KERNEL(magnitude)(a), y = KERNEL(magnitude)(b);
+    while (y != 0) {
+        const uint64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return (int64_t)x;
+}
+
+/* A shift below 0 or by all bits leaves none but copies of the sign. */
+static inline int64_t KERNEL(shift_left)(int64_t a, int64_t b)
+{
+    return b < 0 || b >= 8 * (int64_t)sizeof(elem) ? 0 : (int64_t)((uint64_t)a << b);
+}
+static inline int64_t KERNEL(shift_right)(int64_t a, int64_t b)
+{
+    return a >> (b < 0 || b > 63 ? 63 : b);
+}
+static inline int KERNEL(is_negative)(int64_t x)
+{
+    return x < 0;
 }
 
 #endif

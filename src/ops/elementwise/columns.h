@@ -28,6 +28,9 @@
  * adz_name_number takes a number as b. NaN compares false, except by ne. A test reads x. A logical
  * operator reads truth values by the kernel that another function has for bool.
  *
+ * INTEGERS2(name, kernel, instead, row): a function of two integers or truth values, of which no
+ * float is taken. bool is refused with the advice to use `instead`, unless that is NULL.
+ *
  * OWN_FILE(name, row): the operator has a file of its own in this folder, which says why.
  *
  * All others are several columns, one below the other:
@@ -159,5 +162,10 @@
     EXPORT(fn, __VA_ARGS__)
 #define LOGICAL(fn, kernel_of, ...)              \
     TRUTH_OPERATOR2(fn, kernel_of, TRUTH_VALUES) \
+    EXPORT(fn, __VA_ARGS__)
+#define INTEGERS2(fn, kernel, instead, ...)                                                \
+    KERNEL2_ALL(fn, a + b, kernel)                                                         \
+    OPERATOR2(fn, ANY_TYPE, ADZI_SAVES_NOTHING, ADZI_SAVES_NOTHING, instead, are_integers, \
+        .backward = NULL)                                                                  \
     EXPORT(fn, __VA_ARGS__)
 #define OWN_FILE EXPORT

@@ -41,4 +41,5 @@
 #undef COMPARISON
 #undef TEST
 #undef LOGICAL
+#undef INTEGERS2
 #undef OWN_FILE

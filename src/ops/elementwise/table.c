@@ -116,6 +116,79 @@ static adz_tensor *share_of(adz_tensor *dy, adz_tensor *x, adz_tensor *other, ad
     return adz_masked_fill(share, loses, 0);
 }
 
+/* Where a is 0 and b is not above 0, the derivative is 0 instead of that infinite logarithm, as in
+ * PyTorch. There the logarithm is taken of 1, so that derivatives of the gradient are 0, too. */
+static adz_tensor *xlogy_gradient(adz_tensor *dy, adz_tensor *a, adz_tensor *b)
+{
+    adz_tensor *flat = adz_logical_and(adz_eq_number(a, 0), adz_le_number(b, 0));
+    return adz_xlogy(adz_masked_fill(dy, flat, 0), adz_masked_fill(b, flat, 1));
+}
+
+static adz_tensor *held_in(adz_tensor *x, double eps)
+{
+    return eps < 0 ? x : adz_clamp(x, eps, 1 - eps);
+}
+
+static adz_tensor *log_odds(adz_tensor *x)
+{
+    return adz_log(adz_div(x, adz_number_sub(1, x)));
+}
+
+/* dy / (x (1 - x)). Beyond the limits it is 0, and NaN beyond 0 and 1 if there are no limits. The
+ * quotient is computed of 1/2 there, so that its own derivatives are 0. */
+static adz_tensor *logit_gradient(adz_tensor *dy, adz_tensor *x, double eps)
+{
+    const double low = eps < 0 ? 0 : eps;
+    adz_tensor *beyond = adz_logical_or(adz_lt_number(x, low), adz_gt_number(x, 1 - low));
+    adz_tensor *held = adz_masked_fill(x, beyond, 0.5);
+    adz_tensor *slope = adz_div(dy, adz_mul(held, adz_number_sub(1, held)));
+    return adz_masked_fill(slope, beyond, eps < 0 ? (double)NAN : 0);
+}
+
+/* sin(pi x) / (pi x). For |x| < 1/4 it is its series, in which no derivative cancels. Elsewhere x
+ * loses the even number next to it first, so that a large x keeps its digits. */
+static adz_tensor *sinc_of(adz_tensor *x)
+{
+    enum { TERMS = 10 };
+    const double pi = 3.14159265358979323846;
+    adz_tensor *near = adz_lt_number(adz_abs(adz_detach(x)), 0.25);
+    adz_tensor *small = adz_masked_fill(x, adz_logical_not(near), 0);
+    adz_tensor *large = adz_masked_fill(x, near, 1), *sum = adz_ones_like(small);
+    adz_tensor *z = adz_mul_number(adz_square(small), -pi * pi);
+    for (int n = TERMS; n >= 1; --n) { /* 1 - z / 6 (1 - z / 20 (1 - ...)) */
+        sum = adz_add_number(adz_mul(adz_mul_number(z, 1.0 / (2 * n * (2 * n + 1))), sum), 1);
+    }
+    adz_tensor *even = adz_mul_number(adz_round(adz_mul_number(adz_detach(large), 0.5)), 2);
+    adz_tensor *sine = adz_sin(adz_mul_number(adz_sub(large, even), pi));
+    adz_tensor *ratio = adz_div(sine, adz_mul_number(large, pi));
+    return adz_where(near, sum, adz_add_number(ratio, 0)); /* no -0 */
+}
+
+/* For functions of integers and truth values. in[0] has the common dtype of both inputs. */
+static bool are_integers(const adzi_call *call)
+{
+    const adz_dtype dtype = (adz_dtype)call->in[0]->dtype;
+    if (!adzi_is_float(dtype)) {
+        return true;
+    }
+    adzi_error(call->op->name, ADZ_ERR_DTYPE,
+        "the inputs are %s in common, but must be integers; convert them with adz_to",
+        adz_dtype_name(dtype));
+    return false;
+}
+
+/* The gradients of both inputs of a function that is constant between its jumps. */
+static adz_status zeros_for_both(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    for (int i = 0; i < 2; ++i) {
+        dx[i] = adzi_needs(node, i) ? adz_zeros_like(dy[0]) : NULL;
+        if (dx[i] == NULL && adzi_needs(node, i)) {
+            return adzi_status(NULL);
+        }
+    }
+    return ADZ_OK;
+}
+
 /* An integer must not be divided by 0. */
 static bool has_no_zero(const adzi_call *call)
 {
@@ -367,6 +440,17 @@ static inline adz_tensor *READ_nothing(adzi_node *node, int i)
 adz_tensor *adz_number_pow(double number, adz_tensor *x)
 {
     return adz_pow(adzi_number("pow", x, number), x);
+}
+
+adz_tensor *adz_logit(adz_tensor *x, double eps)
+{
+    if (!(eps <= 0.5)) {
+        return adzi_fail("logit", ADZ_ERR_ARGUMENT,
+            "eps is %s, but must be at most 0.5; below 0 nothing is limited",
+            adzi_text_number(eps));
+    }
+    const double p[ADZI_POINTWISE_PARAMS] = { eps };
+    return adzi_call1(&logit_form, x, p, p, false);
 }
 
 adz_tensor *adz_polygamma(int n, adz_tensor *x)

@@ -8,6 +8,8 @@
 #define SELU_ALPHA 1.6732632423543772848170429916717
 #define SELU_SCALE 1.0507009873554804934193349852946
 
+#define NO_BITS "is an operation on bits, which opset 17 does not have; export what comes before it"
+
 /* clang-format off */
 /* |x|: dy sign(x), and 0 at 0. The least integer has no positive counterpart and stays as it is. */
 KERNEL1_ALL(abs, VMATH(abs)(x), KERNEL(magnitude)(x))
@@ -53,6 +55,21 @@ FUNCTION(atanh, x, VMATH(atanh)(x),
     C99_ELEMENT("@atanh($a)"), ONNX_NODE("Atanh"))
 STEPS(ceil, KERNEL(above)(x), x, "x itself",
     C99_ELEMENT("@ceil($a)"), .c.whole = "$a", ONNX_NODE("Ceil", .whole = "Identity"))
+/* Truth values are bits. */
+INTEGERS2(bitwise_and, a & b, NULL,
+    C99_ELEMENT("$a & $b"), ONNX_NODE("!" NO_BITS, .bools = "And"))
+/* The bits that leave the dtype are lost. PyTorch gives 0 for a shift below 0 or by the whole width, too. */
+INTEGERS2(bitwise_left_shift, KERNEL(shift_left)(a, b), "an integer dtype",
+    C99_ELEMENT("$b < 0 || $b > 31 ? 0 : (int32_t)((uint32_t)$a << $b)"),
+    NO_ONNX(NO_BITS))
+INTEGERS2(bitwise_or, a | b, NULL,
+    C99_ELEMENT("$a | $b"), ONNX_NODE("!" NO_BITS, .bools = "Or"))
+/* The sign fills the upper bits. */
+INTEGERS2(bitwise_right_shift, KERNEL(shift_right)(a, b), "an integer dtype",
+    C99_ELEMENT("$a >> ($b < 0 || $b > 31 ? 31 : $b)"),
+    NO_ONNX(NO_BITS))
+INTEGERS2(bitwise_xor, a ^ b, NULL,
+    C99_ELEMENT("$a ^ $b"), ONNX_NODE("!" NO_BITS, .bools = "Xor"))
 OWN_FILE(clamp, .attributes = { "min", "max" }, C99_TEXT(clamp), .c.doubles = true, ONNX(clamp, broadcast, NULL))
 /* |a| or -|a|. 1 / b tells -0 from 0. */
 DERIVED2(copysign, VMATH(sign_of)(a, b),
@@ -92,6 +109,10 @@ FUNCTION(erf, x, VMATH(erf)(x),
 DERIVED(erfc, VMATH(erfc)(x),
     adz_number_sub(1, adz_erf(x)),
     C99_ELEMENT("@erfc($a)"))
+/* dy sqrt(pi) / 2 e^(y^2) */
+FUNCTION(erfinv, y, VMATH(erfinv)(x),
+    adz_mul(dy, adz_mul_number(adz_exp(adz_mul(y, y)), 0.88622692545275801365)),
+    C99_ELEMENT("@erfinv($a)"), NO_ONNX("has no counterpart in ONNX; export what comes before it"))
 FUNCTION(exp, y, VMATH(exp)(x),
     adz_mul(dy, y),
     C99_ELEMENT("@exp($a)"), ONNX_NODE("Exp"))
@@ -110,16 +131,36 @@ OWN_FILE(fill, .overwrites = true, .attributes = { "value" }, C99_ELEMENT("$0"),
     ONNX_TEXT("Expand(value, [y])", none))
 STEPS(floor, KERNEL(below)(x), x, "x itself",
     C99_ELEMENT("@floor($a)"), .c.whole = "$a", ONNX_NODE("Floor", .whole = "Identity"))
+/* The quotient, rounded down. It belongs to the remainder, so 1 / 0.1 gives 9, as in Python. A float divided by 0
+ * is what div gives. */
+KERNEL2_ALL(floor_divide, KERNEL(whole_quotient)(a, b), KERNEL(whole_quotient)(a, b))
+OPERATOR2(floor_divide, ANY_TYPE, ADZI_SAVES_NOTHING, ADZI_SAVES_NOTHING, "numbers", has_no_zero,
+    .backward = zeros_for_both)
+BY_NUMBER(floor_divide)
+EXPORT(floor_divide, C99_ELEMENT("@floor_divide($a, $b)"), .c.whole = "@whole_floor_divide($a, $b)",
+    ONNX_NODE("m = Mod($a, $b, fmod=1); q = Round(Div(Sub($a, m), $b)); zero = 0; ratio = Div($a, $b);"
+              " down = And(Not(Equal(m, zero)), Xor(Less($b, zero), Less(m, zero)));"
+              " y = Where(down, Sub(q, 1), q);"
+              " Where(Equal($b, zero), ratio, Where(Equal(y, zero), Mul(ratio, zero), y))",
+        .whole = "Div(Sub($a, Mod($a, $b)), $b)"))
 /* a - b trunc(a / b), with the sign of a. */
 KERNEL2_ALL(fmod, FMOD(a, b), KERNEL(modulo)(a, b))
 OPERATOR2(fmod, ANY_TYPE, ADZI_SAVES_NOTHING, ADZI_SAVES_A | ADZI_SAVES_B | ADZI_SAVES_Y, "numbers",
     has_no_zero, .backward = remainder_backward)
 BY_NUMBER(fmod)
 EXPORT(fmod, C99_ELEMENT("@fmod($a, $b)"), .c.whole = "@modulo($a, $b)", ONNX_NODE("Mod($a, $b, fmod=1)"))
+/* The greatest common divisor, which is not negative. */
+INTEGERS2(gcd, KERNEL(common_divisor)(a, b), "an integer dtype",
+    C99_ELEMENT("@gcd($a, $b)"), NO_ONNX("has no counterpart in ONNX; export what comes before it"))
 COMPARISON(ge, a >= b, C99_ELEMENT("$a >= $b"), ONNX_NODE("GreaterOrEqual"))
 OWN_FILE(gelu, .attributes = { "approximate" }, C99_ELEMENT("@gelu($a)"), .c.special = tanh_gelu,
     .c.n_special = 1)
 COMPARISON(gt, a > b, C99_ELEMENT("$a > $b"), ONNX_NODE("Greater"))
+/* A sigmoid of straight lines. The slope is 0 at -3 and 3, as in PyTorch. */
+DERIVED(hardsigmoid,
+    (x < ELEM(-3) ? ELEM(0) : x > ELEM(3) ? ELEM(6) : x + ELEM(3)) / ELEM(6),
+    adz_div_number(adz_relu6(adz_add_number(x, 3)), 6),
+    C99_ELEMENT("($a < -3 ? 0 : $a > 3 ? 6 : $a + 3) / 6"))
 /* x times a sigmoid of straight lines. The slope is 0 at -3 and 1 at 3, as in PyTorch. */
 DERIVED(hardswish,
     x * ((x < ELEM(-3) ? ELEM(0) : x > ELEM(3) ? ELEM(6) : x + ELEM(3)) / ELEM(6)),
@@ -137,8 +178,14 @@ FUNCTION2(hypot, VMATH(hypot)(a, b),
 /* Infinity minus infinity is NaN. */
 TEST(isfinite, x - x == 0, ((void)x, 1), C99_ELEMENT("$a - $a == 0"), .c.whole = "1",
     ONNX_NODE("Not(Or(IsNaN($a), IsInf($a)))", .whole = "Equal($a, $a)"))
+TEST(isinf, VMATH(abs)(x) == (elem)INFINITY, ((void)x, 0), C99_ELEMENT("$a == $a && $a - $a != 0"),
+    .c.whole = "0", ONNX_NODE("Equal(Abs($a), inf)", .whole = "Not(Equal($a, $a))"))
 TEST(isnan, x != x, ((void)x, 0), C99_ELEMENT("$a != $a"), .c.whole = "0",
     ONNX_NODE("IsNaN", .whole = "Not(Equal($a, $a))"))
+TEST(isneginf, x == (elem)-INFINITY, ((void)x, 0), C99_ELEMENT("$a < 0 && $a - $a != 0"), .c.whole = "0",
+    ONNX_NODE("Equal($a, -inf)", .whole = "Not(Equal($a, $a))"))
+TEST(isposinf, x == (elem)INFINITY, ((void)x, 0), C99_ELEMENT("$a > 0 && $a - $a != 0"), .c.whole = "0",
+    ONNX_NODE("Equal($a, inf)", .whole = "Not(Equal($a, $a))"))
 COMPARISON(le, a <= b, C99_ELEMENT("$a <= $b"), ONNX_NODE("LessOrEqual"))
 /* x above 0, else negative_slope x. y would not do for the gradient: with a negative slope it does not tell the
  * sign of x. At 0 the gradient is negative_slope dy, as in PyTorch. */
@@ -188,6 +235,13 @@ LOGICAL(logical_and, mul, C99_ELEMENT("$a && $b"), ONNX_NODE("And($a:bool, $b:bo
 TEST(logical_not, x == 0, x == 0, C99_ELEMENT("!$a"), ONNX_NODE("Not($a:bool)"))
 LOGICAL(logical_or, add, C99_ELEMENT("$a || $b"), ONNX_NODE("Or($a:bool, $b:bool)"))
 LOGICAL(logical_xor, ne, C99_ELEMENT("!$a != !$b"), ONNX_NODE("Xor($a:bool, $b:bool)"))
+/* log(x / (1 - x)), of x held in [eps, 1 - eps] unless eps is below 0. */
+NUMBERS1(logit, "eps")
+KERNEL1(logit, VMATH(log)(KERNEL(held)(x, p[0]) / (ELEM(1) - KERNEL(held)(x, p[0]))))
+EXPRESSION(logit, log_odds(held_in(x, p[0])))
+GRADIENT(logit, x, logit_gradient(dy, x, p[0]))
+DESCRIPTION1(logit, TO_FLOAT, x, .backward = logit_backward, .expression = logit_expression)
+EXPORT(logit, .attributes = { "eps" }, .otherwise = -1)
 /* log(1 / (1 + e^-x)), and dy sigmoid(-x): 1 - sigmoid(x) loses all digits where x is large. Third formula: the
  * derived one takes 1.6 times the memory. */
 KERNEL1(logsigmoid, VMATH(logsigmoid)(x))
@@ -296,6 +350,10 @@ EXPORT(sigmoid, C99_ELEMENT("@sigmoid($a)"), ONNX_NODE("Sigmoid"))
 STEPS(sign, (elem)((x > 0) - (x < 0)), x > 0 ? 1 : x == 0 ? 0 : -1, NULL,
     C99_ELEMENT("($a > 0) - ($a < 0)"), .c.integers = "($a > 0) - ($a < 0)", .c.whole = "$a != 0",
     .c.doubles = true, ONNX_NODE("Where(IsNaN($a), 0, Sign($a))", .whole = "Sign", .bools = "Identity"))
+/* True for -0. The sign of NaN does not count, because processors differ in it. */
+TEST(signbit, x < 0 || (x == 0 && ELEM(1) / x < 0), KERNEL(is_negative)(x),
+    C99_ELEMENT("$a < 0 || ($a == 0 && 1 / $a < 0)"), .c.integers = "$a < 0", .c.whole = "0",
+    ONNX_NODE("Or(Less($a, 0), Less(Reciprocal($a), 0))", .whole = "Less($a, 0)", .bools = "Not(Equal($a, $a))"))
 /* x sigmoid(x), which falls and rises again, so that y does not determine x. */
 KERNEL1(silu, VMATH(silu)(x))
 GRADIENT_KERNEL(silu, x, a * VMATH(silu_derivative)(b))
@@ -306,6 +364,8 @@ EXPORT(silu, C99_ELEMENT("$a * @sigmoid($a)"))
 FUNCTION_BY_LOOP(sin, x,
     adz_mul(dy, adz_cos(x)),
     C99_ELEMENT("@sin($a)"), ONNX_NODE("Sin"))
+/* sin(pi x) / (pi x), and 1 at 0. */
+DERIVED(sinc, VMATH(sinc)(x), sinc_of(x), BY_EXPRESSION)
 FUNCTION(sinh, x, VMATH(sinh)(x),
     adz_mul(dy, adz_cosh(x)),
     C99_ELEMENT("@sinh($a)"), ONNX_NODE("Sinh"))
@@ -353,11 +413,23 @@ GRADIENT_KERNEL_AT_ALL_LEVELS(tanh, y, a * (ELEM(1) - b * b))
 GRADIENT(tanh, y, adzi_tanh_gradient(dy, y))
 OPERATOR1(tanh, TO_FLOAT, y, NULL, .backward = tanh_backward, .fused = tanh_fused)
 EXPORT(tanh, C99_ELEMENT("@tanh($a)"), ONNX_NODE("Tanh"))
+/* x - tanh(x), and dy tanh(x)^2, in which nothing cancels near 0. */
+FUNCTION_EXPRESSED(tanhshrink, x - VMATH(tanh)(x),
+    adz_sub(x, adz_tanh(x)),
+    adz_mul(dy, adz_square(adz_tanh(x))),
+    BY_EXPRESSION)
 STEPS(trunc, VMATH(sign_of)(KERNEL(below)(VMATH(abs)(x)), x), x, "x itself",
     C99_ELEMENT("@trunc($a)"), .c.whole = "$a", ONNX_NODE("size = Floor(Abs($a)); Mul(Sign($a), size)", .whole = "Identity"))
 OWN_FILE(where, C99_ELEMENT("$a ? $b : $c"), .c.doubles = true, ONNX_NODE("Where"))
+/* a log(b), and 0 where a = 0, unless b is NaN. */
+FUNCTION2(xlogy, a == 0 && b == b ? ELEM(0) : a * VMATH(log)(b),
+    xlogy_gradient(dy, a, b),
+    adz_mul(adz_div(dy, b), a),
+    C99_ELEMENT("$a == 0 && $b == $b ? 0 : $a * @log($b)"),
+    ONNX_NODE("none = And(Equal($a, 0), Equal($b, $b)); Where(none, 0, Mul($a, Log($b)))"))
 /* clang-format on */
 
+#undef NO_BITS
 #undef SELU_ALPHA
 #undef SELU_SCALE
 #include "ops/elementwise/columns_end.h"

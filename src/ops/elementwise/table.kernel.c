@@ -79,6 +79,13 @@ static void KERNEL(tan_loop)(void *out, const void *const *in, int64_t n, const 
 }
 POINTWISE_KERNEL(tan, ADZI_ITEMS(sizeof(elem), sizeof(elem), 0, 0))
 
+/* x held in [eps, 1 - eps], or x itself for an eps below 0. NaN stays. */
+static inline elem KERNEL(held)(elem x, double eps)
+{
+    const elem low = ELEM(eps), high = ELEM(1 - eps);
+    return eps < 0 ? x : x < low ? low : x > high ? high : x;
+}
+
 #define KERNEL1(fn, kernel) POINTWISE1(fn, elem, elem, kernel)
 #define KERNEL2(fn, kernel) POINTWISE2(fn, elem, elem, elem, kernel)
 #include "ops/elementwise/table.h"

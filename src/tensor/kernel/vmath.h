@@ -13,7 +13,7 @@
  *     f64      1.1    1.1    1.5    2      2      2        2      1
  *
  * f32 of all functions of vmath_functions.h is within 0.6. f64 is within 2 for exp2, log2, log10,
- * cosh, acos and atan; 2.5 for sinh and asin; 3 for asinh, acosh and atanh; 3.5 for tan.
+ * cosh, acos, atan; 2.5 for sinh, asin; 3 for asinh, acosh, atanh, erfinv, sinc; 3.5 for tan.
  * erfc is within 4. lgamma is within 6 and digamma within 10 times 2^-53 (1.1 times 2^-24 in f32)
  * times the larger of 1 and |y|, and for x < 0 also of |f(1 - x)|, because reflected values cancel.
  *

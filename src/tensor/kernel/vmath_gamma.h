@@ -26,6 +26,16 @@ static inline double adzi_sine_of_turn_f64(double r)
     return ADZI_FMA_F64(r * z, p, r);
 }
 
+/* sin(pi x) / (pi x), and 1 at 0. The sine changes its sign from one integer to the next. At
+ * infinity it is NaN, as in PyTorch. */
+static inline double adzi_sinc_f64(double x)
+{
+    double a = adzi_abs_f64(x), r = adzi_fraction_f64(a);
+    double odd = adzi_fraction_f64(0.5 * (a - r)), sine = adzi_sine_of_turn_f64(r);
+    double y = (odd != 0.0 ? -sine : sine) / (a == 0.0 ? 1.0 : a);
+    return a == 0.0 ? 1.0 : y + (a - a);
+}
+
 /* log gamma(x) for x > 0. From 8 on it is Stirling's series. Below, x is k + t with a whole k and
  * |t| <= 1/2, and gamma(x) is gamma(2 + t) times or divided by the factors between. */
 static inline double adzi_lgamma_positive_f64(double x)
@@ -170,6 +180,7 @@ static inline double adzi_polygamma_f64(int n, double x)
 
 ADZI_BY_F64(lgamma)
 ADZI_BY_F64(digamma)
+ADZI_BY_F64(sinc)
 
 static inline float adzi_polygamma_f32(int n, float x)
 {

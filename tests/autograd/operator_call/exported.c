@@ -1,7 +1,7 @@
 /* The documented operator as ONNX and as C99: exports write its expression. */
 #include "common.h"
+#include "isru.h"
 #include "masked.h"
-#include "softshrink.h"
 
 #include <dlfcn.h>
 
@@ -186,13 +186,13 @@ static void a_c_file_computes_and_trains(void **state)
 
 /* Without an expression, and with a name of one of adze's operators: nothing but the text says what
  * a C file computes. */
-static adz_tensor *shrink(adz_tensor *x)
+static adz_tensor *squash(adz_tensor *x)
 {
     static adz_operator op;
-    op = softshrink_operator;
+    op = isru_operator;
     op.name = "relu";
     op.expression = NULL;
-    return adz_operator_call(&op, &x, 1, &(softshrink_attributes){ 0.25 }, NULL);
+    return adz_operator_call(&op, &x, 1, &(isru_attributes){ 0.25 }, NULL);
 }
 
 static void a_c_file_has_the_text(void **state)
@@ -200,12 +200,12 @@ static void a_c_file_has_the_text(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(3, 5), ADZ_F32), true);
-    const softshrink_attributes at = { 0.5 };
-    assert_int_equal(adz_operator_check(&softshrink_operator, &x, 1, &at, 1e-6), ADZ_OK);
-    assert_null(softshrink(x, -1));
-    expect_error(ADZ_ERR_ARGUMENT, "lambda is below 0");
+    const isru_attributes at = { 0.5 };
+    assert_int_equal(adz_operator_check(&isru_operator, &x, 1, &at, 1e-6), ADZ_OK);
+    assert_null(isru(x, -1));
+    expect_error(ADZ_ERR_ARGUMENT, "alpha is below 0");
     adz_scope_close(scope);
-    expect_c_file(shrink);
+    expect_c_file(squash);
 }
 
 static const char *wrong_text;

@@ -3,50 +3,54 @@
 #include "batch.h"
 
 /* FUNCTION(name, expression of x and z) */
-#define FUNCTIONS(FUNCTION)                      \
-    FUNCTION(exp, adz_exp(x))                    \
-    FUNCTION(expm1, adz_expm1(x))                \
-    FUNCTION(exp2, adz_exp2(x))                  \
-    FUNCTION(log, adz_log(x))                    \
-    FUNCTION(log1p, adz_log1p(x))                \
-    FUNCTION(log2, adz_log2(x))                  \
-    FUNCTION(log10, adz_log10(x))                \
-    FUNCTION(sqrt, adz_sqrt(x))                  \
-    FUNCTION(rsqrt, adz_rsqrt(x))                \
-    FUNCTION(tanh, adz_tanh(x))                  \
-    FUNCTION(sigmoid, adz_sigmoid(x))            \
-    FUNCTION(logsigmoid, adz_logsigmoid(x))      \
-    FUNCTION(softplus, adz_softplus(x, 1, 20))   \
-    FUNCTION(mish, adz_mish(x))                  \
-    FUNCTION(erf, adz_erf(x))                    \
-    FUNCTION(erfc, adz_erfc(x))                  \
-    FUNCTION(lgamma, adz_lgamma(x))              \
-    FUNCTION(digamma, adz_digamma(x))            \
-    FUNCTION(trigamma, adz_polygamma(1, x))      \
-    FUNCTION(softsign, adz_softsign(x))          \
-    FUNCTION(sin, adz_sin(x))                    \
-    FUNCTION(cos, adz_cos(x))                    \
-    FUNCTION(tan, adz_tan(x))                    \
-    FUNCTION(asin, adz_asin(x))                  \
-    FUNCTION(acos, adz_acos(x))                  \
-    FUNCTION(atan, adz_atan(x))                  \
-    FUNCTION(sinh, adz_sinh(x))                  \
-    FUNCTION(cosh, adz_cosh(x))                  \
-    FUNCTION(asinh, adz_asinh(x))                \
-    FUNCTION(acosh, adz_acosh(x))                \
-    FUNCTION(atanh, adz_atanh(x))                \
-    FUNCTION(round, adz_round(x))                \
-    FUNCTION(floor, adz_floor(x))                \
-    FUNCTION(ceil, adz_ceil(x))                  \
-    FUNCTION(trunc, adz_trunc(x))                \
-    FUNCTION(selu, adz_selu(x))                  \
-    FUNCTION(pow_number, adz_pow_number(x, 2.7)) \
-    FUNCTION(pow, adz_pow(x, z))                 \
-    FUNCTION(atan2, adz_atan2(x, z))             \
-    FUNCTION(hypot, adz_hypot(x, z))             \
-    FUNCTION(copysign, adz_copysign(x, z))       \
-    FUNCTION(fmod, adz_fmod(x, z))               \
-    FUNCTION(remainder, adz_remainder(x, z))     \
+#define FUNCTIONS(FUNCTION)                        \
+    FUNCTION(exp, adz_exp(x))                      \
+    FUNCTION(expm1, adz_expm1(x))                  \
+    FUNCTION(exp2, adz_exp2(x))                    \
+    FUNCTION(log, adz_log(x))                      \
+    FUNCTION(log1p, adz_log1p(x))                  \
+    FUNCTION(log2, adz_log2(x))                    \
+    FUNCTION(log10, adz_log10(x))                  \
+    FUNCTION(sqrt, adz_sqrt(x))                    \
+    FUNCTION(rsqrt, adz_rsqrt(x))                  \
+    FUNCTION(tanh, adz_tanh(x))                    \
+    FUNCTION(sigmoid, adz_sigmoid(x))              \
+    FUNCTION(logsigmoid, adz_logsigmoid(x))        \
+    FUNCTION(softplus, adz_softplus(x, 1, 20))     \
+    FUNCTION(mish, adz_mish(x))                    \
+    FUNCTION(erf, adz_erf(x))                      \
+    FUNCTION(erfc, adz_erfc(x))                    \
+    FUNCTION(erfinv, adz_erfinv(x))                \
+    FUNCTION(logit, adz_logit(x, 0.01))            \
+    FUNCTION(lgamma, adz_lgamma(x))                \
+    FUNCTION(digamma, adz_digamma(x))              \
+    FUNCTION(trigamma, adz_polygamma(1, x))        \
+    FUNCTION(softsign, adz_softsign(x))            \
+    FUNCTION(sin, adz_sin(x))                      \
+    FUNCTION(cos, adz_cos(x))                      \
+    FUNCTION(tan, adz_tan(x))                      \
+    FUNCTION(asin, adz_asin(x))                    \
+    FUNCTION(acos, adz_acos(x))                    \
+    FUNCTION(atan, adz_atan(x))                    \
+    FUNCTION(sinh, adz_sinh(x))                    \
+    FUNCTION(cosh, adz_cosh(x))                    \
+    FUNCTION(asinh, adz_asinh(x))                  \
+    FUNCTION(acosh, adz_acosh(x))                  \
+    FUNCTION(atanh, adz_atanh(x))                  \
+    FUNCTION(round, adz_round(x))                  \
+    FUNCTION(floor, adz_floor(x))                  \
+    FUNCTION(ceil, adz_ceil(x))                    \
+    FUNCTION(trunc, adz_trunc(x))                  \
+    FUNCTION(selu, adz_selu(x))                    \
+    FUNCTION(pow_number, adz_pow_number(x, 2.7))   \
+    FUNCTION(pow, adz_pow(x, z))                   \
+    FUNCTION(atan2, adz_atan2(x, z))               \
+    FUNCTION(hypot, adz_hypot(x, z))               \
+    FUNCTION(copysign, adz_copysign(x, z))         \
+    FUNCTION(fmod, adz_fmod(x, z))                 \
+    FUNCTION(remainder, adz_remainder(x, z))       \
+    FUNCTION(floor_divide, adz_floor_divide(x, z)) \
+    FUNCTION(xlogy, adz_xlogy(x, z))               \
     FUNCTION(logaddexp, adz_logaddexp(x, z))
 
 enum { SPECIAL = 30, DRAWN = 4000, NUMBERS = SPECIAL * SPECIAL + DRAWN };

@@ -9,6 +9,21 @@ enum { INTEGERS = sizeof integers / sizeof *integers };
 static const unsigned char bytes[] = { 0, 1, 2, 3, 127, 128, 254, 255 };
 static const unsigned char bools[] = { 0, 1, 1, 0 };
 
+CASE(threshold, adz_threshold(x, 2, 77))
+CASE(infinite_of, adz_isinf(x))
+CASE(sign_of, adz_signbit(x))
+CASE(step_of, adz_heaviside(x, z))
+CASE(bits_and, adz_bitwise_and(x, z))
+CASE(bits_or, adz_bitwise_or(x, z))
+CASE(bits_xor, adz_bitwise_xor(x, z))
+CASE(bits_not, adz_bitwise_not(x))
+CASE(bits_left, adz_bitwise_left_shift(x, z))
+CASE(bits_right, adz_bitwise_right_shift(x, z))
+CASE(divisor, adz_gcd(x, z))
+CASE(floor_quotient, adz_floor_divide(x, adz_where(adz_eq_number(z, 0), x, z)))
+CASE(floor_number, adz_floor_divide_number(x, 7))
+CASE(multiple, adz_lcm(x, z))
+
 /* The pairs of all elements: [n, n] for x, and for z the other one of each pair. */
 static void pair_up(adz_tensor *elements, adz_tensor **x, adz_tensor **z)
 {
@@ -70,7 +85,8 @@ CASE(wide, adz_mul_number(adz_to(x, ADZ_F32), 0.5))
 /* Cases that bools cannot have. */
 #define NUMBERS                                                                          \
     ROW(sub), ROW(sub_number), ROW(number_sub), ROW(addcmul), ROW(negative), ROW(power), \
-        ROW(magnitude), ROW(relu), ROW(add_scaled)
+        ROW(magnitude), ROW(relu), ROW(add_scaled), ROW(bits_left), ROW(bits_right),     \
+        ROW(floor_number), ROW(threshold)
 
 #define ELEMENTS                                                                               \
     ROW(add), ROW(mul), ROW(mul_number), ROW(divide), ROW(divide_number), ROW(square),         \
@@ -79,7 +95,8 @@ CASE(wide, adz_mul_number(adz_to(x, ADZ_F32), 0.5))
         ROW(clamp_wide), ROW(clamp_fraction), ROW(nan_of), ROW(finite_of), ROW(not_of),        \
         ROW(and_of), ROW(or_of), ROW(xor_of), ROW(eq), ROW(ne), ROW(lt), ROW(ge_number),       \
         ROW(to_bool), ROW(to_u8), ROW(to_f32), ROW(to_i64), ROW(where), ROW(masked_fill),      \
-        ROW(filled), ROW(pad), ROW(wide)
+        ROW(filled), ROW(pad), ROW(wide), ROW(infinite_of), ROW(sign_of), ROW(step_of),        \
+        ROW(bits_and), ROW(bits_or), ROW(bits_xor), ROW(bits_not)
 
 static void elements_of_integers(void **state)
 {
@@ -110,6 +127,26 @@ static void elements_of_bools(void **state)
     static const batch_case cases[] = { ELEMENTS };
     adz_tensor *x, *z;
     pair_up(adz_tensor_from(bools, ADZ_SHAPE(sizeof bools), ADZ_BOOL), &x, &z);
+    CHECK_BATCH(cases, x, z, 1e-6);
+    adz_scope_close(scope);
+}
+
+/* Without zeros, which are no divisors, and without pairs whose common multiple is too large. */
+static void divisions_of_integers(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    static const batch_case cases[] = { ROW(floor_quotient), ROW(divisor) };
+    static const batch_case small[] = { ROW(multiple) };
+    static const int32_t others[] = { 1, -1, 2, -7, 12, 18, -30, 255, 16777217, INT32_MAX,
+        INT32_MIN, INT32_MIN + 1 };
+    static const unsigned char these[] = { 1, 2, 3, 12, 18, 127, 128, 255 };
+    adz_tensor *x, *z;
+    pair_up(adz_tensor_from(others, ADZ_SHAPE(12), ADZ_I32), &x, &z);
+    CHECK_BATCH(cases, x, z, 1e-6);
+    pair_up(adz_tensor_from(others, ADZ_SHAPE(8), ADZ_I32), &x, &z);
+    CHECK_BATCH(small, x, z, 1e-6);
+    pair_up(adz_tensor_from(these, ADZ_SHAPE(8), ADZ_U8), &x, &z);
     CHECK_BATCH(cases, x, z, 1e-6);
     adz_scope_close(scope);
 }
@@ -202,6 +239,7 @@ int integer_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_of_integers),
         cmocka_unit_test(elements_of_bytes),
+        cmocka_unit_test(divisions_of_integers),
         cmocka_unit_test(elements_of_bools),
         cmocka_unit_test(slices_of_integers),
         cmocka_unit_test(slices_of_bytes),

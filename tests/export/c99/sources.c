@@ -56,6 +56,20 @@ static long double sigmoid(long double x)
     return 1 / (1 + expl(-x));
 }
 
+static long double erfinv(long double x)
+{
+    const long double a = fabsl(x);
+    if (!(a < 1)) {
+        return a == 1 ? x * (long double)INFINITY : (long double)NAN;
+    }
+    long double y = 0.886L * a; /* Newton's steps rise from below. */
+    for (int i = 0; i < 60; ++i) {
+        const long double rest = a < 0.5L ? a - erfl(y) : erfcl(y) - (1 - a);
+        y += rest * 0.886226925452758013649L * expl(y * y);
+    }
+    return copysignl(y, x);
+}
+
 static long double softplus(long double x)
 {
     return (x > 0 ? x : 0) + log1pl(expl(-fabsl(x)));
@@ -82,6 +96,7 @@ static const elementary functions[] = {
     BOTH(atanh, atanhl, -0.99, 0.99, 4, 3),
     BOTH(erf, erfl, -4, 4, 2.5, 2.5),
     BOTH(erfc, erfcl, -4, 8, 8, 4),
+    BOTH(erfinv, erfinv, -0.999999, 0.999999, 4, 3),
     BOTH(sigmoid, sigmoid, -80, 80, 2.5, 2.5),
     BOTH(softplus, softplus, -80, 80, 3, 3),
     BOTH(sqrt, sqrtl, 1e-37, 1e38, 1.5, 0.51),
@@ -264,6 +279,8 @@ static void powers(void **state)
     }
     assert_float_equal(net_remainder(-7.5f, 2), 0.5, 0);
     assert_float_equal(net_remainder(7.5f, -2), -0.5, 0);
+    assert_float_equal(net_floor_divide(-7.5f, 2), -4, 0);
+    assert_float_equal(net_floor_divide(1, 0.1f), 9, 0);
     assert_float_equal(net_lerp(2, 4, 0.25f), 2.5, 0);
     assert_float_equal(net_lerp(2, 4, 0.75f), 3.5, 0);
     assert_float_equal(net_lerp(INFINITY, INFINITY, 0), INFINITY, 0);
@@ -343,6 +360,12 @@ static void integers(void **state)
     assert_int_equal(net_modulo(INT32_MIN, -1), 0);
     assert_int_equal(net_modulo(5, 0), 0);
     assert_int_equal(net_whole_remainder(-7, 3), 2);
+    assert_int_equal(net_whole_floor_divide(-7, 3), -3);
+    assert_int_equal(net_whole_floor_divide(7, -3), -3);
+    assert_int_equal(net_whole_floor_divide(INT32_MIN, -1), INT32_MIN);
+    assert_int_equal(net_whole_floor_divide(5, 0), 0);
+    assert_int_equal(net_gcd(-12, 18), 6);
+    assert_int_equal(net_gcd(0, -5), 5);
     assert_int_equal(net_whole_remainder(7, -3), -2);
 }
 

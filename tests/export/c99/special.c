@@ -62,6 +62,19 @@ CASE(f_pow_nan, adz_pow_number(x, NAN))
 CASE(f_number_pow, adz_number_pow(1, x))
 CASE(f_isnan, adz_isnan(x))
 CASE(f_isfinite, adz_isfinite(x))
+CASE(f_isinf, adz_isinf(x))
+CASE(f_isposinf, adz_isposinf(x))
+CASE(f_isneginf, adz_isneginf(x))
+CASE(f_signbit, adz_signbit(x))
+CASE(f_hardsigmoid, adz_hardsigmoid(x))
+CASE(f_tanhshrink, adz_tanhshrink(x))
+CASE(f_softshrink, adz_softshrink(x, 0.5))
+CASE(f_hardshrink, adz_hardshrink(x, 0.5))
+CASE(f_threshold, adz_threshold(x, 0.5, 3))
+CASE(f_nan_to_num, adz_nan_to_num(x, 1, (double)NAN, (double)NAN))
+CASE(f_erfinv, adz_erfinv(x))
+CASE(f_logit, adz_logit(x, -1))
+CASE(f_logit_held, adz_logit(x, 0.125))
 CASE(f_not, adz_logical_not(x))
 CASE(f_to_bool, adz_to(x, ADZ_BOOL))
 CASE(f_to_u8, adz_to(x, ADZ_U8))
@@ -83,7 +96,10 @@ static void special_floats(void **state)
         ROW(f_elu), ROW(f_silu), ROW(f_softplus), ROW(f_gelu), ROW(f_gelu_tanh), ROW(f_pow_0),
         ROW(f_pow_half), ROW(f_pow_minus_half), ROW(f_pow_minus_1), ROW(f_pow_1), ROW(f_pow_4),
         ROW(f_pow_5), ROW(f_pow_inf), ROW(f_pow_nan), ROW(f_number_pow), ROW(f_isnan),
-        ROW(f_isfinite), ROW(f_not), ROW(f_to_bool), ROW(f_to_u8), ROW(f_to_i32), ROW(f_where_x),
+        ROW(f_isfinite), ROW(f_isinf), ROW(f_isposinf), ROW(f_isneginf), ROW(f_signbit),
+        ROW(f_hardsigmoid), ROW(f_tanhshrink), ROW(f_softshrink), ROW(f_hardshrink),
+        ROW(f_threshold), ROW(f_nan_to_num), ROW(f_erfinv), ROW(f_logit), ROW(f_logit_held),
+        ROW(f_not), ROW(f_to_bool), ROW(f_to_u8), ROW(f_to_i32), ROW(f_where_x),
         ROW(f_fill_where_x), ROW(f_count), ROW(f_copy_bool), ROW(f_copy_i32) };
     CHECK_BATCH(cases, adz_tensor_from(floats, ADZ_SHAPE(FLOATS), ADZ_F32), NULL, 2e-6);
     adz_scope_close(scope);
@@ -98,6 +114,12 @@ CASE(p_minimum, adz_minimum(x, z))
 CASE(p_pow, adz_pow(x, z))
 CASE(p_fmod, adz_fmod(x, z))
 CASE(p_remainder, adz_remainder(x, z))
+CASE(p_floor_divide, adz_floor_divide(x, z))
+CASE(p_xlogy, adz_xlogy(x, z))
+CASE(p_fmax, adz_fmax(x, z))
+CASE(p_fmin, adz_fmin(x, z))
+CASE(p_heaviside, adz_heaviside(x, z))
+CASE(p_isclose, adz_isclose(x, z, 0.25, 0.5, true))
 CASE(p_eq, adz_eq(x, z))
 CASE(p_ne, adz_ne(x, z))
 CASE(p_lt, adz_lt(x, z))
@@ -115,7 +137,9 @@ static void pairs_of_special_floats(void **state)
     adz_scope *scope = adz_scope_open();
     static const batch_case cases[] = { ROW(p_add), ROW(p_sub), ROW(p_mul), ROW(p_div),
         ROW(p_maximum), ROW(p_minimum), ROW(p_eq), ROW(p_ne), ROW(p_lt), ROW(p_le), ROW(p_gt),
-        ROW(p_ge), ROW(p_and), ROW(p_or), ROW(p_xor), ROW(p_where), ROW(p_fmod), ROW(p_remainder) };
+        ROW(p_ge), ROW(p_and), ROW(p_or), ROW(p_xor), ROW(p_where), ROW(p_fmod), ROW(p_remainder),
+        ROW(p_floor_divide), ROW(p_xlogy), ROW(p_fmax), ROW(p_fmin), ROW(p_heaviside),
+        ROW(p_isclose) };
     adz_tensor *x, *z;
     all_pairs(&x, &z);
     static const batch_case powers[] = { ROW(p_pow) }; /* the logarithm's error grows with y */

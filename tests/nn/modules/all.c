@@ -71,6 +71,24 @@ static void gradients_agree_with_differences(void **state)
     adz_generator_free(&g);
 }
 
+static void activations_print_as_in_pytorch(void **state)
+{
+    (void)state;
+    expect_print(adz_elu_new(1), "ELU(alpha=1.0)");
+    expect_print(adz_glu_new(-1), "GLU(dim=-1)");
+    expect_print(adz_hardshrink_new(0.5), "Hardshrink(0.5)");
+    expect_print(adz_hardsigmoid_new(), "Hardsigmoid()");
+    expect_print(adz_logsigmoid_new(), "LogSigmoid()");
+    expect_print(adz_log_softmax_new(1), "LogSoftmax(dim=1)");
+    expect_print(adz_rrelu_new(NULL), "RReLU(lower=0.125, upper=0.3333333333333333)");
+    expect_print(adz_softmax2d_new(), "Softmax2d()");
+    expect_print(adz_softmin_new(1), "Softmin(dim=1)");
+    expect_print(adz_softplus_new(1, 20), "Softplus(beta=1.0, threshold=20.0)");
+    expect_print(adz_softshrink_new(0.5), "Softshrink(0.5)");
+    expect_print(adz_tanhshrink_new(), "Tanhshrink()");
+    expect_print(adz_threshold_new(0.1, 20.5), "Threshold(threshold=0.1, value=20.5)");
+}
+
 static void modules_print_as_in_pytorch(void **state)
 {
     (void)state;
@@ -152,6 +170,7 @@ int all_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(gradients_agree_with_differences),
+        TEST(activations_print_as_in_pytorch),
         TEST(modules_print_as_in_pytorch),
         TEST(refused_memory_leaks_nothing),
     };

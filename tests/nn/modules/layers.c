@@ -127,6 +127,75 @@ static void activations_compute(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "9 is no adz_gelu_approximate");
 }
 
+/* PyTorch 2.15 computed the expected values. */
+static void further_activations_compute(void **state)
+{
+    (void)state;
+    expect_values(adz_elu_new(0.5), (const double[]){ -0.432332367, -0.196734667, 0, 0.5, 2 });
+    expect_values(adz_softplus_new(2, 0.5),
+        (const double[]){ 0.00907496456, 0.15663084, 0.34657359, 0.5, 2 });
+    expect_values(adz_logsigmoid_new(),
+        (const double[]){ -2.12692809, -0.974076986, -0.693147182, -0.474076986, -0.126928017 });
+    expect_values(adz_log_softmax_new(0),
+        (const double[]){ -4.37765932, -2.87765956, -2.37765956, -1.87765956, -0.3776595 });
+    expect_values(adz_softmin_new(0),
+        (const double[]){ 0.685463786, 0.152947649, 0.0927674323, 0.0562662929, 0.0125547079 });
+    expect_values(adz_threshold_new(0.1, 20), (const double[]){ 20, 20, 20, 0.5, 2 });
+    expect_values(adz_hardsigmoid_new(),
+        (const double[]){ 0.166666672, 0.416666657, 0.5, 0.583333313, 0.833333313 });
+    expect_values(adz_softshrink_new(0.4), (const double[]){ -1.6, -0.1, 0, 0.1, 1.6 });
+    expect_values(adz_hardshrink_new(0.6), (const double[]){ -2, 0, 0, 0, 2 });
+    expect_values(adz_tanhshrink_new(),
+        (const double[]){ -1.03597236, -0.0378828347, 0, 0.0378828347, 1.03597236 });
+    adz_module *rrelu = adz_rrelu_new(NULL);
+    adz_module_eval(rrelu);
+    expect_values(rrelu, (const double[]){ -0.458333343, -0.114583336, 0, 0.5, 2 });
+    assert_null(adz_softplus_new(0, 20));
+    expect_error(ADZ_ERR_ARGUMENT, "beta is 0");
+    assert_null(adz_softshrink_new(-0.5));
+    expect_error(ADZ_ERR_ARGUMENT, "lambd is -0.5");
+    adz_rrelu_options o = ADZ_RRELU_OPTIONS;
+    o.lower = 0.5;
+    assert_null(adz_rrelu_new(&o));
+    expect_error(ADZ_ERR_ARGUMENT, "lower is 0.5");
+    o.lower = (double)INFINITY;
+    assert_null(adz_rrelu_new(&o));
+    expect_error(ADZ_ERR_ARGUMENT, "lower is inf");
+}
+
+/* In training the module draws from its generator, each time anew. */
+static void rrelu_draws_in_training(void **state)
+{
+    (void)state;
+    adz_rrelu_options o = ADZ_RRELU_OPTIONS;
+    o.generator = adz_generator_new(6);
+    adz_generator *same = adz_generator_new(6);
+    adz_module *m = adz_rrelu_new(&o);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(30, 20), ADZ_F32);
+    adz_tensor *y = adz_module_forward(m, x);
+    assert_true(alike(y, adz_rrelu(x, 1.0 / 8, 1.0 / 3, true, same), 0));
+    assert_false(alike(y, adz_module_forward(m, x), 1e-6));
+    adz_module_release(&m);
+    adz_generator_free(&o.generator);
+    adz_generator_free(&same);
+}
+
+static void modules_along_a_dimension(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4, 3, 6), ADZ_F64);
+    adz_module *m = adz_glu_new(-1);
+    assert_true(alike(adz_module_forward(m, x), adz_glu(x, 3), 0));
+    adz_module_release(&m);
+    m = adz_softmax2d_new();
+    assert_true(alike(adz_module_forward(m, x), adz_softmax(x, 1), 0));
+    x = adz_select(x, 0, 0);
+    assert_true(alike(adz_module_forward(m, x), adz_softmax(x, 0), 0));
+    assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 3), ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "[N, C, H, W]");
+    adz_module_release(&m);
+}
+
 static void softmax_heeds_the_dimension(void **state)
 {
     (void)state;
@@ -306,6 +375,9 @@ int layers_tests(void)
         TEST(linear_computes_and_starts_as_in_pytorch),
         TEST(linear_refuses),
         TEST(activations_compute),
+        TEST(further_activations_compute),
+        TEST(rrelu_draws_in_training),
+        TEST(modules_along_a_dimension),
         TEST(softmax_heeds_the_dimension),
         TEST(rectifiers_differ_at_zero),
         TEST(rectifiers_work_in_position),

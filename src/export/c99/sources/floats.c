@@ -148,6 +148,41 @@ static float net_erfc(float x)
     return x < -1 ? 2 - net_erfc_far(0 - x) : x < 1 ? 1 - net_erf(x) : net_erfc_far(x);
 }
 
+/* The number whose erf is x: a polynomial of w = -log(1 - x^2), or of its root, and a step of
+ * Newton's method. */
+static float net_erfinv(float x)
+{
+    const float a = x < 0 ? -x : x, rest = 1 - a;
+    float w, y, error;
+    if (!(a < 1)) {
+        return a == 1 ? x / 0.0f : 0.0f / 0.0f;
+    }
+    w = -net_log(rest * (1 + a));
+    if (w < 6) {
+        w -= 3;
+        y = 3.49815929e-7f;
+        y = y * w - 1.96678e-6f;
+        y = y * w - 1.215359e-5f;
+        y = y * w + 0.00019596176f;
+        y = y * w - 0.000837193318f;
+        y = y * w - 0.00573952978f;
+        y = y * w + 0.241630689f;
+        y = y * w + 1.62354239f;
+    } else {
+        w = net_sqrt(w) - 3.25f;
+        y = -0.0016764559f;
+        y = y * w + 0.00347034807f;
+        y = y * w - 0.00391268481f;
+        y = y * w + 0.00511500831f;
+        y = y * w + 1.0052896f;
+        y = y * w + 3.08389574f;
+    }
+    y *= a;
+    error = a < 0.5f ? net_erf(y) - a : rest - net_erfc(y);
+    y -= error * 0.886226925f * net_exp(y * y);
+    return x < 0 ? -y : y;
+}
+
 /* e^(y log x) for x > 0. The product is y1 s1, which is exact because both have 12 bits, and a
  * rest. */
 static float net_exp_of_product(float y, float x)
@@ -256,6 +291,14 @@ static float net_remainder(float x, float y)
 {
     const float rest = net_fmod(x, y);
     return rest != 0 && (y < 0) != (rest < 0) ? rest + y : rest;
+}
+
+/* The quotient of x without its remainder, rounded down. */
+static float net_floor_divide(float x, float y)
+{
+    const float rest = net_fmod(x, y), q = net_round((x - rest) / y);
+    const float whole = rest != 0 && (y < 0) != (rest < 0) ? q - 1 : q;
+    return y == 0 ? x / y : whole == 0 ? net_copysign(0, x / y) : whole;
 }
 
 /* a + w (b - a), from the nearer end. */

@@ -33,6 +33,27 @@ static int32_t net_modulo(int32_t x, int32_t y)
     return y == 0 || y == -1 ? 0 : x % y;
 }
 
+/* The quotient, rounded down, which wraps; 0 for a divisor of 0. */
+static int32_t net_whole_floor_divide(int32_t x, int32_t y)
+{
+    const int32_t rest = net_modulo(x, y);
+    const int32_t q = y == 0 ? 0 : y == -1 ? (int32_t)(0u - (uint32_t)x) : x / y;
+    return rest != 0 && (y < 0) != (rest < 0) ? q - 1 : q;
+}
+
+/* The greatest common divisor. */
+static int32_t net_gcd(int32_t x, int32_t y)
+{
+    uint32_t a = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
+    uint32_t b = y < 0 ? 0u - (uint32_t)y : (uint32_t)y;
+    while (b != 0) {
+        const uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return (int32_t)a;
+}
+
 static int32_t net_whole_remainder(int32_t x, int32_t y)
 {
     const int32_t rest = net_modulo(x, y);
