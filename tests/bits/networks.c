@@ -119,6 +119,27 @@ static void activations(hash *h, adz_dtype dtype, const void *user)
     train(h, &n);
 }
 
+/* Further ones. The slopes of RReLU are drawn. */
+static void further_activations(hash *h, adz_dtype dtype, const void *user)
+{
+    (void)user;
+    network n = {
+        .module = CHAIN(dtype, adz_linear_new(21, 33, NULL), adz_elu_new(0.7),
+            adz_linear_new(33, 33, NULL), adz_hardshrink_new(0.1), adz_linear_new(33, 33, NULL),
+            adz_hardsigmoid_new(), adz_linear_new(33, 33, NULL), adz_logsigmoid_new(),
+            adz_linear_new(33, 33, NULL), adz_rrelu_new(NULL), adz_linear_new(33, 33, NULL),
+            adz_softplus_new(2, 3), adz_linear_new(33, 33, NULL), adz_softshrink_new(0.1),
+            adz_linear_new(33, 33, NULL), adz_tanhshrink_new(), adz_linear_new(33, 34, NULL),
+            adz_glu_new(-1), adz_threshold_new(0.05, -0.1), adz_softmin_new(-1),
+            adz_unflatten_new(1, ADZ_SHAPE(17, 1, 1)), adz_softmax2d_new(), adz_flatten_new(1, -1),
+            adz_linear_new(17, 10, NULL), adz_log_softmax_new(-1)),
+        .x = adz_randn(ADZ_SHAPE(50, 21), dtype),
+        .targets = adz_randint(0, 10, ADZ_SHAPE(50), ADZ_I64),
+    };
+    n.optimizer = adz_adam_new(parameters(&n), 0.01, NULL);
+    train(h, &n);
+}
+
 static void images(hash *h, adz_dtype dtype, const void *user)
 {
     (void)user;
@@ -287,7 +308,8 @@ void network_rows(void)
         row_function run;
     } rows[] = { { "perceptron", perceptron }, { "activations", activations }, { "images", images },
         { "text", text }, { "sequences", sequences }, { "closures", closures },
-        { "schedules", schedules }, { "further_schedules", further_schedules } };
+        { "schedules", schedules }, { "further_schedules", further_schedules },
+        { "further_activations", further_activations } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         row("networks", rows[i].name, with_scope, &rows[i].run);
     }

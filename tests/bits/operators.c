@@ -56,6 +56,7 @@ static const struct {
                  "masked_fill ne where" },
     { "activation", "bias_activation elu gelu glu leaky_relu log_softmax relu silu softmax "
                     "softplus celu hardtanh prelu relu6" },
+    { "chosen", "gumbel_softmax rrelu softmin" },
     { "channels", "alpha_dropout channel_shuffle dropout1d dropout2d dropout3d "
                   "feature_alpha_dropout local_response_norm" },
     { "margins", "bilinear embedding_bag hinge_embedding_loss margin_ranking_loss "

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Elementwise functions and activations as modules in f64, compared with PyTorch: values, first and second derivatives
-at drawn numbers of many scales, values and first derivatives at special numbers. Exits with 77 without PyTorch.
+at drawn numbers of many scales, values and first derivatives at special numbers. Exits with 77 without PyTorch 2.15:
+older ones give other results for NaN, for shifts by many bits and for large quotients.
 
 usage: test_elementwise.py LIBADZE.so ADZE.json
 """
@@ -15,6 +16,9 @@ try:
     from torch.nn import functional
 except ImportError as error:
     print(f'skipped: {error}')
+    sys.exit(77)
+if tuple(int(part) for part in torch.__version__.split('.')[:2]) < (2, 15):
+    print(f'skipped: PyTorch {torch.__version__} is older than 2.15')
     sys.exit(77)
 
 from adze_table import Library
