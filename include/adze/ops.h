@@ -30,6 +30,7 @@
 #include "adze/ops/margin_loss.h"
 #include "adze/ops/math.h"
 #include "adze/ops/norm.h"
+#include "adze/ops/order.h"
 #include "adze/ops/pool.h"
 #include "adze/ops/recurrent.h"
 #include "adze/ops/reduction.h"

@@ -69,6 +69,12 @@ static const struct {
                    "erfc exp exp2 expm1 floor hardswish hypot lgamma log log10 log1p log2 "
                    "logaddexp mish reciprocal round rsqrt selu sign sin sinh softsign sqrt tan "
                    "trunc" },
+    { "indexing", "scatter scatter_reduce index_add index_copy index_fill take" },
+    { "runs", "kthvalue mode histc unique_consecutive unique_consecutive_dim cummax cummin "
+              "logcumsumexp nansum" },
+    { "products", "corrcoef cov diag_embed dist pdist vecdot vector_norm" },
+    { "factors", "eigvalsh linalg_cond lu lu_factor lu_solve matrix_norm svdvals" },
+    { "arrangement", "broadcast_to movedim pad_sequence rot90 tile unpad_sequence" },
 };
 
 /* Whether a list of words holds a word. */

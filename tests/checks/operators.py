@@ -13,14 +13,14 @@ import subprocess
 import sys
 
 FAMILIES = ['arithmetic', 'math', 'trigonometry', 'rounding', 'special', 'compare', 'activation', 'reduction',
-            'linalg', 'decomposition', 'shape', 'index', 'embedding_bag', 'norm', 'conv', 'pool', 'unpool',
+            'linalg', 'decomposition', 'shape', 'index', 'order', 'embedding_bag', 'norm', 'conv', 'pool', 'unpool',
             'grid', 'attention', 'recurrent', 'dropout', 'loss', 'margin_loss', 'convert']
 TITLES = {
     'arithmetic': 'Arithmetic', 'math': 'Mathematics', 'trigonometry': 'Trigonometry',
     'rounding': 'Rounding', 'special': 'Special functions', 'compare': 'Comparisons and choices',
     'activation': 'Activations', 'reduction': 'Reductions', 'linalg': 'Linear algebra',
     'decomposition': 'Solvers and factorisations',
-    'shape': 'Shape', 'index': 'Indices', 'embedding_bag': 'Bags of embeddings', 'norm': 'Normalisation', 'conv': 'Convolution', 'pool': 'Pooling',
+    'shape': 'Shape', 'index': 'Indices', 'order': 'Order', 'embedding_bag': 'Bags of embeddings', 'norm': 'Normalisation', 'conv': 'Convolution', 'pool': 'Pooling',
     'unpool': 'Unpooling', 'grid': 'Sampling at positions',
     'attention': 'Attention', 'recurrent': 'Recurrence', 'dropout': 'Dropout', 'loss': 'Losses and distances',
     'margin_loss': 'Losses with a margin',

@@ -21,6 +21,8 @@ static const struct {
     { "nonzero", 0, "the elements decide the shape of the result" },
     { "masked_select", 0, "the mask decides the shape of the result" },
     { "bincount", 0, "the largest number decides the shape of the result" },
+    { "unique_consecutive", 0, "the elements decide the shape of the result" },
+    { "unique_consecutive_dim", 0, "the elements decide the shape of the result" },
     { "unique", 0, "the elements decide the shape of the result" },
     { "unique_dim", 0, "the elements decide the shape of the result" },
     { "index_put", -1, "the mask decides how many values are put" },

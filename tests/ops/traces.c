@@ -19,6 +19,8 @@ static const struct {
     { "rrelu", "draws random numbers" },
     { "masked_select", "by the program itself" },
     { "bincount", "by the program itself" },
+    { "unique_consecutive", "by the program itself" },
+    { "unique_consecutive_dim", "by the program itself" },
     { "unique", "by the program itself" },
     { "unique_dim", "by the program itself" },
     { "index_put", "by the program itself" }, /* with a mask */

@@ -323,6 +323,150 @@ ADZ_API adz_tensor *adz_matrix_exp(adz_tensor *a);
  */
 ADZ_API adz_tensor *adz_matrix_power(adz_tensor *a, int64_t n);
 
+/**
+ * Singular values, the second result of adz_svd.
+ *
+ * @param a  a[..., m, n]
+ * @return   s[..., min(m, n)], descending, borrowed from the scope, or NULL
+ * @errors   those of adz_svd
+ * @grad     a, to any order; saves the factors
+ * @see      torch.linalg.svdvals
+ */
+ADZ_API adz_tensor *adz_svdvals(adz_tensor *a);
+
+/**
+ * Eigenvalues of symmetric matrices, the first result of adz_eigh.
+ *
+ * @param a      a[..., n, n], of which one triangle is read
+ * @param upper  whether that is the upper one; PyTorch's default is the lower one
+ * @return       w[..., n], ascending, borrowed from the scope, or NULL
+ * @errors       those of adz_eigh
+ * @grad         a, to any order; saves values and vectors
+ * @see          torch.linalg.eigvalsh
+ */
+ADZ_API adz_tensor *adz_eigvalsh(adz_tensor *a, bool upper);
+
+/**
+ * LU factors with partial pivoting in one matrix, for adz_lu_solve.
+ *
+ *     p a = l u
+ *
+ * The upper triangle of y is u, and the elements below it are those of l, whose diagonal is ones. A
+ * singular matrix has factors, too: u has a 0 on its diagonal then.
+ *
+ * @param a       a[..., m, n]
+ * @param pivots  set to i64 [..., min(m, n)], borrowed from the scope: step i exchanged the rows i
+ *                and pivots[i] - 1, since PyTorch counts from 1; NULL after a failure; may be NULL
+ * @return        y[..., m, n], borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          a, to any order, if its first min(m, n) columns, rows permuted, are regular; the
+ *                backward gives ADZ_ERR_NUMERIC else; saves y and the pivots
+ * @see           torch.linalg.lu_factor
+ */
+ADZ_API adz_tensor *adz_lu_factor(adz_tensor *a, adz_tensor **pivots);
+
+/**
+ * LU factors with partial pivoting.
+ *
+ *     a = p l u,   k = min(m, n)
+ *
+ * @param a  a[..., m, n]
+ * @param p  set to the permutations p[..., m, m] in a's dtype, without a gradient, borrowed from
+ * the scope; or NULL
+ * @param l  set to l[..., m, k], lower with ones on the diagonal; or NULL
+ * @param u  set to u[..., k, n], upper; or NULL. After a failure all three are set to NULL
+ * @return   ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE or ADZ_ERR_MEMORY
+ * @grad     a, as in adz_lu_factor
+ * @see      torch.linalg.lu
+ */
+ADZ_API adz_status adz_lu(adz_tensor *a, adz_tensor **p, adz_tensor **l, adz_tensor **u);
+
+/** Options of adz_lu_solve. Start from ADZ_LU_SOLVE_OPTIONS. */
+typedef struct adz_lu_solve_options {
+    size_t size;  /**< sizeof(adz_lu_solve_options) */
+    bool left;    /**< whether a is on the left of x; true */
+    bool adjoint; /**< whether the transpose of a takes its place; false */
+} adz_lu_solve_options;
+
+/** The defaults. */
+#define ADZ_LU_SOLVE_OPTIONS                                                    \
+    {                                                                           \
+        ADZ_MEMBER(size, sizeof(adz_lu_solve_options)), ADZ_MEMBER(left, true), \
+            ADZ_MEMBER(adjoint, false)                                          \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_lu_solve_options) as the caller knows it
+ */
+ADZ_API void adz_lu_solve_options_init(adz_lu_solve_options *options, size_t size);
+
+/**
+ * Solves systems whose matrix is known by its LU factors.
+ *
+ *     a x = b     or     x a = b with `left` off
+ *
+ * @param lu       lu[..., n, n], the result of adz_lu_factor
+ * @param pivots   its pivots, i64 or i32 [..., n], 1 .. n
+ * @param b        b[..., n, k], or b[..., k, n] with `left` off; leading sizes broadcast
+ * @param options  NULL for the defaults
+ * @return         x, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_NUMERIC (a is singular; PyTorch's x is infinite then), ADZ_ERR_INDEX (a
+ *                 pivot), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (a size of the options),
+ *                 ADZ_ERR_MEMORY
+ * @grad           lu and b, to any order
+ * @see            torch.linalg.lu_solve
+ */
+ADZ_API adz_tensor *adz_lu_solve(
+    adz_tensor *lu, adz_tensor *pivots, adz_tensor *b, const adz_lu_solve_options *options);
+
+/** Norms of matrices; PyTorch's `ord`. */
+typedef enum adz_matrix_norm_ord {
+    ADZ_MATRIX_NORM_FRO = 0,       /**< the root of the sum of squares, PyTorch's default */
+    ADZ_MATRIX_NORM_NUC = 1,       /**< the sum of the singular values */
+    ADZ_MATRIX_NORM_INF = 2,       /**< the largest sum of absolute values in a row */
+    ADZ_MATRIX_NORM_MINUS_INF = 3, /**< the smallest sum of absolute values in a row */
+    ADZ_MATRIX_NORM_ONE = 4,       /**< the largest sum of absolute values in a column */
+    ADZ_MATRIX_NORM_MINUS_ONE = 5, /**< the smallest sum of absolute values in a column */
+    ADZ_MATRIX_NORM_TWO = 6,       /**< the largest singular value */
+    ADZ_MATRIX_NORM_MINUS_TWO = 7  /**< the smallest singular value */
+} adz_matrix_norm_ord;
+
+/**
+ * Norms of matrices.
+ *
+ * @param a        rank 2 or more, f32 or f64
+ * @param ord      which norm
+ * @param dims     the dimensions of the rows and of the columns; PyTorch's default is -2 and -1.
+ * Norms but those of squares and of singular values' sums need a row and a column
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         y, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_ARGUMENT, ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_NUMERIC (an
+ *                 element is not finite, for singular values), ADZ_ERR_MEMORY
+ * @grad           a, to any order; ties share the gradient
+ * @see            torch.linalg.matrix_norm
+ */
+ADZ_API adz_tensor *adz_matrix_norm(
+    adz_tensor *a, adz_matrix_norm_ord ord, adz_dims dims, bool keepdim);
+
+/**
+ * Condition numbers of matrices: how far an error of b may grow in the solution of a x = b.
+ *
+ *     y = norm of a times norm of its inverse; INFINITY for a singular matrix
+ *     y = s_max / s_min for ADZ_MATRIX_NORM_TWO, PyTorch's default, and s_min / s_max for MINUS_TWO
+ *
+ * @param a    a[..., n, n]; the norms of singular values' quotients also take a[..., m, n]
+ * @param ord  which norm
+ * @return     y[...], borrowed from the scope, or NULL
+ * @errors     ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_NUMERIC (an element is not
+ *             finite), ADZ_ERR_MEMORY
+ * @grad       a, to any order, where it is regular
+ * @see        torch.linalg.cond
+ */
+ADZ_API adz_tensor *adz_linalg_cond(adz_tensor *a, adz_matrix_norm_ord ord);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
 #ifndef ADZE_OPS_INDEX_H
 #define ADZE_OPS_INDEX_H
 
+#include "adze/ops/order.h"
 #include "adze/random.h"
 
 #ifdef __cplusplus
@@ -145,26 +146,6 @@ ADZ_API adz_tensor *adz_embedding(
 ADZ_API adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes);
 
 /**
- * The k largest or smallest elements of each slice along a dimension, sorted,
- * as with sorted=True in PyTorch.
- *
- * NaN counts as the largest of all. Of equal elements the one with the lower index comes first.
- *
- * @param x        any dtype but f16 and bf16
- * @param k        0 .. size of dim; a scalar has one element, which it also returns for 0, as in
- *                 PyTorch
- * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
- * @param largest  true for the largest, false for the smallest
- * @param indices  receives the indices of the elements along dim, i64, borrowed from the scope; may
- *                 be NULL
- * @return         the elements, shaped like x but k along dim, borrowed from the scope, or NULL
- * @errors         ADZ_ERR_ARGUMENT, ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad           x, to any order; saves the indices
- * @see            torch.topk
- */
-ADZ_API adz_tensor *adz_topk(adz_tensor *x, int64_t k, int dim, bool largest, adz_tensor **indices);
-
-/**
  * Draws classes with probabilities proportional to weights.
  *
  * The draws are not those of PyTorch. They do not depend on the number of threads.
@@ -232,37 +213,6 @@ ADZ_API adz_tensor *adz_categorical_log_prob(adz_tensor *logits, adz_tensor *val
 ADZ_API adz_tensor *adz_categorical_entropy(adz_tensor *logits);
 
 /**
- * Sorts each slice along a dimension.
- *
- * The order is stable: equal elements keep their order, descending as well. NaN counts as the
- * largest of all.
- *
- * @param x           any dtype but f16 and bf16
- * @param dim         0 .. rank-1, or -rank .. -1 counted from the last
- * @param descending  true for the largest first
- * @param indices     receives the indices of the elements along dim, i64, borrowed from the scope;
- *                    may be NULL
- * @return            the elements, shaped like x, borrowed from the scope, or NULL
- * @errors            ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad              x, to any order; saves the indices
- * @see               torch.sort
- */
-ADZ_API adz_tensor *adz_sort(adz_tensor *x, int dim, bool descending, adz_tensor **indices);
-
-/**
- * The indices that sort each slice along a dimension, as adz_sort gives them.
- *
- * @param x           any dtype but f16 and bf16
- * @param dim         0 .. rank-1, or -rank .. -1 counted from the last
- * @param descending  true for the largest first
- * @return            i64, shaped like x, borrowed from the scope, or NULL
- * @errors            ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad              none
- * @see               torch.argsort
- */
-ADZ_API adz_tensor *adz_argsort(adz_tensor *x, int dim, bool descending);
-
-/**
  * The positions of all elements that are not 0, in row-major order.
  *
  * The number of rows depends on the elements, so plans and exports refuse the call. adz_where and
@@ -309,50 +259,6 @@ ADZ_API adz_tensor *adz_masked_select(adz_tensor *x, adz_tensor *mask);
 ADZ_API adz_tensor *adz_take_along_dim(adz_tensor *x, adz_tensor *indices, int dim);
 
 /**
- * Where values belong in sorted slices, so that the slices stay sorted.
- *
- *     y = the number of elements e of the slice with e < value, or e <= value if `right`
- *
- * NaN counts as the largest of all, as adz_sort has it. The slices are checked in each call, which
- * takes one pass over them: search for many values in one call.
- *
- * @param sorted  sorted[n] for values of any shape, or sorted[..., n] with a slice for each row of
- *                values; ascending; any dtype but f16 and bf16
- * @param values  values[..., m] in sorted's dtype, with the leading sizes of sorted
- * @param right   false for the position before elements that equal the value, PyTorch's default;
- *                true for the one behind them
- * @return        i64, shaped like values, 0 .. n, borrowed from the scope, or NULL
- * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (a slice is not sorted),
- *                ADZ_ERR_MEMORY
- * @grad          none
- * @see           torch.searchsorted, torch.bucketize
- */
-ADZ_API adz_tensor *adz_searchsorted(adz_tensor *sorted, adz_tensor *values, bool right);
-
-/**
- * Where values belong in slices that are given with the order of their elements.
- *
- *     y = adz_searchsorted of the slice x[sorter[0]], x[sorter[1]], ...
- *
- * Use it with the result of adz_argsort, when the positions have to stay those of another tensor.
- * PyTorch does not look whether the slices ascend in this order.
- *
- * @param x       x[n] for values of any shape, or x[..., n] with a slice for each row of values;
- * any dtype but f16 and bf16
- * @param sorter  shaped like x, i64 or i32; 0 .. n-1: the indices that sort each slice
- * @param values  values[..., m] in x's dtype, with the leading sizes of x
- * @param right   false for the position before elements that equal the value, PyTorch's default;
- *                true for the one behind them
- * @return        i64, shaped like values, 0 .. n, borrowed from the scope, or NULL
- * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT (a slice does not
- *                ascend in this order), ADZ_ERR_MEMORY
- * @grad          none
- * @see           torch.searchsorted with sorter
- */
-ADZ_API adz_tensor *adz_searchsorted_by(
-    adz_tensor *x, adz_tensor *sorter, adz_tensor *values, bool right);
-
-/**
  * How often each number occurs, or the sum of the weights of each number.
  *
  *     y[v] = the number of i with x[i] = v, or the sum of weights[i] over them
@@ -371,53 +277,6 @@ ADZ_API adz_tensor *adz_searchsorted_by(
  * @see              torch.bincount
  */
 ADZ_API adz_tensor *adz_bincount(adz_tensor *x, adz_tensor *weights, int64_t minlength);
-
-/**
- * The distinct elements of a tensor in ascending order.
- *
- *     x[i] = y[inverse[i]]
- *
- * 0 and -0 are equal. Each NaN is an element of its own, as in PyTorch. The number of elements
- * depends on x, so plans and exports refuse the call.
- *
- * @param x        any shape, any dtype but f16 and bf16
- * @param inverse  receives the index in y of each element, i64, shaped like x, borrowed from the
- *                 scope; NULL after a failure; may be NULL
- * @param counts   receives how often each value occurs, i64, shaped like y, borrowed from the
- * scope; NULL after a failure; may be NULL
- * @return         y[K], borrowed from the scope, or NULL
- * @errors         ADZ_ERR_DTYPE, ADZ_ERR_STATE (in a plan), ADZ_ERR_UNSUPPORTED (in an export),
- *                 ADZ_ERR_MEMORY
- * @grad           x, to any order: the gradient of a value goes to its first occurrence, where
- *                 PyTorch has an error; saves indices
- * @see            torch.unique
- */
-ADZ_API adz_tensor *adz_unique(adz_tensor *x, adz_tensor **inverse, adz_tensor **counts);
-
-/**
- * The distinct subtensors along one dimension, such as the distinct rows of a matrix for dim 0.
- *
- *     subtensor i of x = subtensor inverse[i] of y
- *
- * Subtensors are in ascending order of their first elements, then of their second ones, and so on
- * in row-major order. 0 and -0 are equal. NaN is the largest, and a subtensor with a NaN equals no
- * other one. The number of subtensors depends on x, so plans and exports refuse the call.
- *
- * @param x        rank 1 or more, any dtype but f16 and bf16; subtensors of one element or more
- * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
- * @param inverse  receives the index in y of each subtensor, i64 [size of dim], borrowed from
- *                 the scope; NULL after a failure; may be NULL
- * @param counts   receives how often each subtensor occurs, i64 [K], borrowed from the scope;
- *                 NULL after a failure; may be NULL
- * @return         y, shaped like x with K subtensors along dim, borrowed from the scope, or NULL
- * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_STATE (in a plan),
- *                 ADZ_ERR_UNSUPPORTED (in an export), ADZ_ERR_MEMORY
- * @grad           x, to any order: the gradient of a subtensor goes to its first occurrence,
- *                 where PyTorch has an error; saves indices
- * @see            torch.unique with dim
- */
-ADZ_API adz_tensor *adz_unique_dim(
-    adz_tensor *x, int dim, adz_tensor **inverse, adz_tensor **counts);
 
 /**
  * Writes or adds values at coordinates.
@@ -474,6 +333,131 @@ ADZ_API adz_tensor *adz_index_put(
  */
 ADZ_API adz_tensor *adz_index_put_(
     adz_tensor *x, adz_tensor *const *indices, size_t n, adz_tensor *values, bool accumulate);
+
+/**
+ * Writes elements at given indices along one dimension.
+ *
+ *     y = x, then y[i][index[i][j][k]][k] = src[i][j][k]   for dim 1
+ *
+ * Where several elements are written to one position, the last one in the order of the index stays.
+ *
+ * @param x      any dtype but f16 and bf16
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param index  of x's rank, no size above src's, nor above x's except along dim
+ * @param src    of x's rank and dtype
+ * @return       y, shaped like x, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad         x and src, to any order; an element that another one has replaced has gradient 0,
+ *               where PyTorch's gradient is that of the position; saves index
+ * @see          torch.scatter
+ */
+ADZ_API adz_tensor *adz_scatter(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src);
+
+/** How elements with one index become one number; the names are PyTorch's. */
+typedef enum adz_scatter_reduction {
+    ADZ_SCATTER_SUM = 0,  /**< their sum */
+    ADZ_SCATTER_PROD = 1, /**< their product */
+    ADZ_SCATTER_MEAN = 2, /**< their mean */
+    ADZ_SCATTER_AMAX = 3, /**< the largest one; NaN if one is NaN */
+    ADZ_SCATTER_AMIN = 4  /**< the smallest one; NaN if one is NaN */
+} adz_scatter_reduction;
+
+/**
+ * Reduces the elements that an index sends to one position along a dimension.
+ *
+ *     y[i][l][k] = x[i][l][k] and all src[i][j][k] with index[i][j][k] = l, reduced   for dim 1
+ *
+ * Positions that no index names keep the element of x. Elements are taken in the order of the
+ * index. Sums are those of adz_scatter_add.
+ *
+ * @param x             any dtype but f16 and bf16; f32 or f64 for means
+ * @param dim           0 .. rank-1, or -rank .. -1 counted from the last
+ * @param index         of x's rank, no size above src's, nor above x's except along dim
+ * @param src           of x's rank and dtype
+ * @param reduce        a sum, a product, a mean, or the largest or smallest element
+ * @param include_self  whether x is one of the elements where an index points; PyTorch's default is
+ *                      true
+ * @return              y, shaped like x, borrowed from the scope, or NULL
+ * @errors              ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT,
+ *                      ADZ_ERR_MEMORY
+ * @grad                x and src, to any order; ties of the largest and smallest elements share the
+ *                      gradient. Products with zeros have exact first and second derivatives, of
+ *                      which PyTorch lacks the second. Saves index, and x, src and y for products
+ * and extremes
+ * @see                 torch.scatter_reduce
+ */
+ADZ_API adz_tensor *adz_scatter_reduce(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src,
+    adz_scatter_reduction reduce, bool include_self);
+
+/**
+ * Adds subtensors at some indices of one dimension.
+ *
+ *     y = x, then y[i][index[j]][k] += alpha source[i][j][k]   for dim 1
+ *
+ * f32 and f64 are summed in f64, in the order of the index.
+ *
+ * @param x       any dtype but f16 and bf16
+ * @param dim     0 .. rank-1, or -rank .. -1 counted from the last
+ * @param index   index[n], or a scalar for one subtensor; 0 .. size of dim - 1
+ * @param source  of x's dtype, shaped like x but n along dim; for a scalar x a scalar or source[n]
+ * @param alpha   the factor, a whole number for integers; PyTorch's default is 1
+ * @return        y, shaped like x, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT,
+ *                ADZ_ERR_MEMORY
+ * @grad          x and source, to any order; saves index
+ * @see           torch.index_add
+ */
+ADZ_API adz_tensor *adz_index_add(
+    adz_tensor *x, int dim, adz_tensor *index, adz_tensor *source, double alpha);
+
+/**
+ * Writes subtensors at some indices of one dimension.
+ *
+ *     y = x, then y[i][index[j]][k] = source[i][j][k]   for dim 1
+ *
+ * Where an index occurs twice, the last subtensor stays.
+ *
+ * @param x       rank 1 or more, any dtype but f16 and bf16
+ * @param dim     0 .. rank-1, or -rank .. -1 counted from the last
+ * @param index   index[n], or a scalar for one subtensor; 0 .. size of dim - 1
+ * @param source  of x's dtype, shaped like x but n along dim
+ * @return        y, shaped like x, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad          x and source, to any order; a subtensor that another one has replaced has gradient
+ *                0, where PyTorch's gradient is that of the position; saves index
+ * @see           torch.index_copy
+ */
+ADZ_API adz_tensor *adz_index_copy(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *source);
+
+/**
+ * Writes one number to all subtensors at some indices of one dimension.
+ *
+ *     y = x, then y[i][index[j]][k] = value   for dim 1
+ *
+ * @param x      rank 1 or more, any dtype but f16 and bf16
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param index  index[n], or a scalar for one subtensor; 0 .. size of dim - 1
+ * @param value  converted to x's dtype
+ * @return       y, shaped like x, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves index
+ * @see          torch.index_fill
+ */
+ADZ_API adz_tensor *adz_index_fill(adz_tensor *x, int dim, adz_tensor *index, double value);
+
+/**
+ * Picks elements by their positions in row-major order.
+ *
+ *     y[...] = x.flat[index[...]]
+ *
+ * @param x      any shape and dtype
+ * @param index  any shape, 0 .. numel - 1; PyTorch's negative ones are refused
+ * @return       y, shaped like index, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves index
+ * @see          torch.take
+ */
+ADZ_API adz_tensor *adz_take(adz_tensor *x, adz_tensor *index);
 
 #ifdef __cplusplus
 }

@@ -231,6 +231,172 @@ ADZ_API adz_tensor *adz_cross(adz_tensor *a, adz_tensor *b, int dim);
  */
 ADZ_API adz_tensor *adz_tensordot(adz_tensor *a, adz_tensor *b, adz_dims a_dims, adz_dims b_dims);
 
+/**
+ * The lower triangle of matrices; zeros elsewhere.
+ *
+ *     y[..., r, c] = x[..., r, c] where c <= r + diagonal, else 0
+ *
+ * @param x         x[..., rows, columns], any dtype
+ * @param diagonal  the last diagonal that is kept: 0 is the main one, positive ones are above it
+ * @return          a new tensor, borrowed from the scope, or NULL
+ * @errors          ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad            x, to any order; saves nothing
+ * @see             torch.tril
+ */
+ADZ_API adz_tensor *adz_tril(adz_tensor *x, int64_t diagonal);
+
+/**
+ * The upper triangle of matrices; zeros elsewhere.
+ *
+ *     y[..., r, c] = x[..., r, c] where c >= r + diagonal, else 0
+ *
+ * @param x         x[..., rows, columns], any dtype
+ * @param diagonal  the first diagonal that is kept: 0 is the main one, positive ones are above it
+ * @return          a new tensor, borrowed from the scope, or NULL
+ * @errors          ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad            x, to any order; saves nothing
+ * @see             torch.triu
+ */
+ADZ_API adz_tensor *adz_triu(adz_tensor *x, int64_t diagonal);
+
+/**
+ * The diagonal of the matrices in two dimensions. It is the last dimension of the result.
+ *
+ *     y[..., k] = x[..., k, k + offset], or x[..., k - offset, k] for a negative offset
+ *
+ * A diagonal outside of the matrices is empty.
+ *
+ * @param x       rank 2 to 8, any dtype
+ * @param offset  0 is the main diagonal, positive ones are above it; PyTorch's default is 0
+ * @param dim1    the dimension of the rows, 0 .. rank-1, or -rank .. -1 counted from the last;
+ *                PyTorch's default is 0
+ * @param dim2    the dimension of the columns, another one than dim1; PyTorch's default is 1
+ * @return        a view without dim1 and dim2 and with a new last dimension, borrowed from the
+ *                scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad          x, to any order; saves nothing
+ * @see           torch.diagonal
+ */
+ADZ_API adz_tensor *adz_diagonal(adz_tensor *x, int64_t offset, int dim1, int dim2);
+
+/**
+ * The diagonal of a matrix, or the square matrix of zeros with a vector on a diagonal.
+ *
+ *     y[k] = x[k, k + offset], or x[k - offset, k] for a negative offset    if x is a matrix
+ *     y[k, k + offset] = x[k], or y[k - offset, k] = x[k]                   if x is a vector
+ *
+ * @param x       x[rows, columns] or x[n], any dtype
+ * @param offset  0 is the main diagonal, positive ones are above it; PyTorch's default is 0
+ * @return        a new tensor, for a vector y[n + |offset|, n + |offset|], borrowed from the scope,
+ *                or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad          x, to any order; saves nothing
+ * @see           torch.diag
+ */
+ADZ_API adz_tensor *adz_diag(adz_tensor *x, int64_t offset);
+
+/**
+ * Matrices of zeros with vectors on a diagonal: the reverse of adz_diagonal.
+ *
+ *     y[..., k, k + offset] = x[..., k], or y[..., k - offset, k] = x[..., k] for a negative offset
+ *
+ * @param x       x[..., n] of rank 1 to 7, any dtype
+ * @param offset  0 is the main diagonal, positive ones are above it; PyTorch's default is 0
+ * @param dim1    the dimension of the rows in y; PyTorch's default is -2
+ * @param dim2    the dimension of the columns in y, another one; PyTorch's default is -1
+ * @return        a new tensor with n + |offset| rows and columns, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad          x, to any order; saves nothing
+ * @see           torch.diag_embed
+ */
+ADZ_API adz_tensor *adz_diag_embed(adz_tensor *x, int64_t offset, int dim1, int dim2);
+
+/**
+ * The dot products of vectors along a dimension.
+ *
+ *     y = sum over dim of a b
+ *
+ * @param a    any dtype but f16 and bf16; broadcasts with b
+ * @param b    any dtype but f16 and bf16
+ * @param dim  a dimension of the broadcast shape; PyTorch's default is -1
+ * @return     y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors     ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad       a and b, to any order
+ * @see        torch.linalg.vecdot
+ */
+ADZ_API adz_tensor *adz_vecdot(adz_tensor *a, adz_tensor *b, int dim);
+
+/** The p-norm over dimensions: adz_norm under PyTorch's other name; `ord` is p.
+ * @see torch.linalg.vector_norm */
+ADZ_API adz_tensor *adz_vector_norm(adz_tensor *x, double ord, adz_dims dims, bool keepdim);
+
+/**
+ * The p-norm of a difference.
+ *
+ *     y = norm of a - b over all elements, as adz_norm has it
+ *
+ * @param a  f32 or f64; broadcasts with b
+ * @param b  f32 or f64
+ * @param p  any number but NaN; PyTorch's default is 2
+ * @return   a scalar, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order
+ * @see      torch.dist
+ */
+ADZ_API adz_tensor *adz_dist(adz_tensor *a, adz_tensor *b, double p);
+
+/**
+ * The distances between all pairs of rows: adz_cdist of x with itself, without the pairs that
+ * follow from others.
+ *
+ *     y = distances of rows (0, 1), (0, 2), ..., (0, N - 1), (1, 2), ...
+ *
+ * @param x  x[N, D], f32 or f64
+ * @param p  0 or more; PyTorch's default is 2
+ * @return   y[N (N - 1) / 2], borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad     x, to any order
+ * @see      torch.nn.functional.pdist
+ */
+ADZ_API adz_tensor *adz_pdist(adz_tensor *x, double p);
+
+/**
+ * The covariances of variables, each of which is a row.
+ *
+ *     y = sum_k w_k (x_k - m) (x_k - m)^T / divisor,   m = sum_k w_k x_k / sum_k w_k
+ *     divisor = sum_k w_k - correction sum_k w_k a_k / sum_k w_k,   a = aweights, or 1
+ *
+ * w is fweights times aweights, or 1 without weights. A divisor below 0 counts as 0, which gives
+ * infinity or NaN, as in PyTorch.
+ *
+ * @param x           x[variables, observations], or x[observations] of one variable, f32 or f64
+ * @param fweights    how often each observation counts, i64 or i32 [observations], 0 or more; or
+ *                    ADZ_NONE
+ * @param aweights    the importance of each observation, of x's dtype [observations], 0 or more; or
+ *                    ADZ_NONE
+ * @param correction  subtracted from the number of observations; PyTorch's default is 1
+ * @return            y[variables, variables], or a scalar for one variable, borrowed from
+ *                    the scope, or NULL
+ * @errors            ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad              x and aweights, to any order
+ * @see               torch.cov
+ */
+ADZ_API adz_tensor *adz_cov(
+    adz_tensor *x, adz_tensor *fweights, adz_tensor *aweights, int64_t correction);
+
+/**
+ * The correlations of variables, each of which is a row, limited to -1 .. 1.
+ *
+ *     y_ij = sum_k u_ik u_jk,   u_i = (x_i - mean of x_i) / its norm
+ *
+ * @param x  x[variables, observations], or x[observations] of one variable, f32 or f64
+ * @return   y[variables, variables], or a scalar for one variable, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order
+ * @see      torch.corrcoef
+ */
+ADZ_API adz_tensor *adz_corrcoef(adz_tensor *x);
+
 #ifdef __cplusplus
 }
 #endif

@@ -424,6 +424,33 @@ ADZ_API adz_tensor *adz_count_nonzero(adz_tensor *x, adz_dims dims, bool keepdim
  */
 ADZ_API adz_tensor *adz_nanmean(adz_tensor *x, adz_dims dims, bool keepdim);
 
+/**
+ * The logarithms of running sums of exponentials along one dimension, without overflow.
+ *
+ *     y_i = log(exp(x_0) + ... + exp(x_i))
+ *
+ * @param x    any shape, f32 or f64
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
+ * @return     y, shaped like x, borrowed from the scope, or NULL
+ * @errors     ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad       x, to any order
+ * @see        torch.logcumsumexp
+ */
+ADZ_API adz_tensor *adz_logcumsumexp(adz_tensor *x, int dim);
+
+/**
+ * The sum over dimensions of the elements that are not NaN.
+ *
+ * @param x        any shape, any dtype but f16 and bf16
+ * @param dims     dimensions to sum over, or ADZ_ALL_DIMS
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         y in x's dtype, i64 for integers and bool; borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; 0 at NaN
+ * @see            torch.nansum
+ */
+ADZ_API adz_tensor *adz_nansum(adz_tensor *x, adz_dims dims, bool keepdim);
+
 #ifdef __cplusplus
 }
 #endif

@@ -332,34 +332,6 @@ ADZ_API adz_tensor *adz_flip(adz_tensor *x, adz_dims dims);
 ADZ_API adz_tensor *adz_repeat(adz_tensor *x, adz_shape repeats);
 
 /**
- * The lower triangle of matrices; zeros elsewhere.
- *
- *     y[..., r, c] = x[..., r, c] where c <= r + diagonal, else 0
- *
- * @param x         x[..., rows, columns], any dtype
- * @param diagonal  the last diagonal that is kept: 0 is the main one, positive ones are above it
- * @return          a new tensor, borrowed from the scope, or NULL
- * @errors          ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
- * @grad            x, to any order; saves nothing
- * @see             torch.tril
- */
-ADZ_API adz_tensor *adz_tril(adz_tensor *x, int64_t diagonal);
-
-/**
- * The upper triangle of matrices; zeros elsewhere.
- *
- *     y[..., r, c] = x[..., r, c] where c >= r + diagonal, else 0
- *
- * @param x         x[..., rows, columns], any dtype
- * @param diagonal  the first diagonal that is kept: 0 is the main one, positive ones are above it
- * @return          a new tensor, borrowed from the scope, or NULL
- * @errors          ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
- * @grad            x, to any order; saves nothing
- * @see             torch.triu
- */
-ADZ_API adz_tensor *adz_triu(adz_tensor *x, int64_t diagonal);
-
-/**
  * Moves elements along a dimension. Elements that leave it at one end come in at the other end.
  *
  *     y_i = x_((i - shift) mod n),   n the size of dim
@@ -417,42 +389,6 @@ ADZ_API adz_tensor *adz_pixel_shuffle(adz_tensor *x, int64_t upscale_factor);
  */
 ADZ_API adz_tensor *adz_pixel_unshuffle(adz_tensor *x, int64_t downscale_factor);
 
-/**
- * The diagonal of the matrices in two dimensions. It is the last dimension of the result.
- *
- *     y[..., k] = x[..., k, k + offset], or x[..., k - offset, k] for a negative offset
- *
- * A diagonal outside of the matrices is empty.
- *
- * @param x       rank 2 to 8, any dtype
- * @param offset  0 is the main diagonal, positive ones are above it; PyTorch's default is 0
- * @param dim1    the dimension of the rows, 0 .. rank-1, or -rank .. -1 counted from the last;
- *                PyTorch's default is 0
- * @param dim2    the dimension of the columns, another one than dim1; PyTorch's default is 1
- * @return        a view without dim1 and dim2 and with a new last dimension, borrowed from the
- *                scope, or NULL
- * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_MEMORY
- * @grad          x, to any order; saves nothing
- * @see           torch.diagonal
- */
-ADZ_API adz_tensor *adz_diagonal(adz_tensor *x, int64_t offset, int dim1, int dim2);
-
-/**
- * The diagonal of a matrix, or the square matrix of zeros with a vector on a diagonal.
- *
- *     y[k] = x[k, k + offset], or x[k - offset, k] for a negative offset    if x is a matrix
- *     y[k, k + offset] = x[k], or y[k - offset, k] = x[k]                   if x is a vector
- *
- * @param x       x[rows, columns] or x[n], any dtype
- * @param offset  0 is the main diagonal, positive ones are above it; PyTorch's default is 0
- * @return        a new tensor, for a vector y[n + |offset|, n + |offset|], borrowed from the scope,
- *                or NULL
- * @errors        ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
- * @grad          x, to any order; saves nothing
- * @see           torch.diag
- */
-ADZ_API adz_tensor *adz_diag(adz_tensor *x, int64_t offset);
-
 /** The order of the first two dimensions of a grid. */
 typedef enum adz_meshgrid_indexing {
     ADZ_MESHGRID_IJ = 0, /**< the first vector along the rows, the second along the columns */
@@ -476,6 +412,82 @@ typedef enum adz_meshgrid_indexing {
  */
 ADZ_API adz_status adz_meshgrid(
     adz_tensor *const *tensors, size_t n, adz_meshgrid_indexing indexing, adz_tensor **out);
+
+/**
+ * Repeats a tensor along its dimensions. Missing numbers in front count as 1.
+ *
+ * @param x     any shape and dtype
+ * @param dims  number of copies along each dimension, 0 or more; further numbers in front make new
+ *              dimensions
+ * @return      a new tensor, borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad        x, to any order; saves nothing
+ * @see         torch.tile
+ */
+ADZ_API adz_tensor *adz_tile(adz_tensor *x, adz_shape dims);
+
+/** A tensor in the shape to which it broadcasts: adz_expand under PyTorch's other name.
+ * @see torch.broadcast_to */
+ADZ_API adz_tensor *adz_broadcast_to(adz_tensor *x, adz_shape shape);
+
+/**
+ * Rotates the plane of two dimensions by a multiple of 90 degrees.
+ *
+ * @param x     rank 2 or more, any dtype
+ * @param k     how many times; positive ones turn from the first dimension towards the second
+ * @param dims  two dimensions; PyTorch's default is 0 and 1
+ * @return      a new tensor, borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad        x, to any order; saves nothing
+ * @see         torch.rot90
+ */
+ADZ_API adz_tensor *adz_rot90(adz_tensor *x, int64_t k, adz_dims dims);
+
+/**
+ * Moves dimensions to other positions. The other dimensions keep their order.
+ *
+ * @param x            any dtype
+ * @param source       the dimensions to move, none twice
+ * @param destination  their positions in the result, as many, none twice
+ * @return             a view, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves nothing
+ * @see                torch.movedim
+ */
+ADZ_API adz_tensor *adz_movedim(adz_tensor *x, adz_dims source, adz_dims destination);
+
+/**
+ * Stacks sequences of several lengths, filled up to the longest one.
+ *
+ * @param sequences    x[T_i, ...], equal in dtype and in all dimensions but the first
+ * @param n            1 to 65535
+ * @param batch_first  whether the sequences count along the first dimension of the result, or along
+ *                     the second one, PyTorch's default
+ * @param value        what fills the rest; PyTorch's default is 0
+ * @param left         whether the rest comes before a sequence; PyTorch's padding_side is "right",
+ *                     behind it
+ * @return             y[n, T, ...] or y[T, n, ...], borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad               each sequence, to any order; saves nothing
+ * @see                torch.nn.utils.rnn.pad_sequence
+ */
+ADZ_API adz_tensor *adz_pad_sequence(
+    adz_tensor *const *sequences, size_t n, bool batch_first, double value, bool left);
+
+/**
+ * The sequences of a tensor that adz_pad_sequence has made with the rest behind them.
+ *
+ * @param x            x[n, T, ...] or x[T, n, ...], any dtype
+ * @param lengths      n lengths, 0 .. T
+ * @param n            the sequences of x
+ * @param batch_first  whether they count along the first dimension; PyTorch's default is false
+ * @param out          room for n views, borrowed from the scope; NULL in all positions on failure
+ * @return             ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves nothing
+ * @see                torch.nn.utils.rnn.unpad_sequence
+ */
+ADZ_API adz_status adz_unpad_sequence(
+    adz_tensor *x, const int64_t *lengths, size_t n, bool batch_first, adz_tensor **out);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* The common part of gather and scatter_add: the check of an index, and both operations without the
- * tape. Each is the gradient of the other. */
+/* What gather, scatter_add, scatter and scatter_reduce share: checks of an index, and operations
+ * without the tape. gather and scatter_add are each the gradient of the other. */
 #ifndef ADZI_OPS_INDEX_GATHER_H
 #define ADZI_OPS_INDEX_GATHER_H
 
@@ -23,5 +23,20 @@ bool adzi_scatter_fits(const adz_tensor *y, const adz_tensor *index, int dim);
 
 /** y += src at the index, which has been checked, all of one rank. Cannot fail. */
 void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim);
+
+/** The check of a call with the inputs x, index and src: their dtypes and shapes and the range of
+ * the index. The attributes begin with the dimension, an int. */
+bool adzi_scatter_check(adzi_call *call, void *block);
+
+/** Launches a kernel of scatter_add.kernel.c on y and src at the index, which has been checked, all
+ * of one rank. Cannot fail. */
+void adzi_scatter_launch(
+    adzi_kernel kernel, adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim);
+
+/**
+ * For public functions: src without the elements beyond the index, after a check that there are
+ * enough. Returns NULL with the error recorded.
+ */
+adz_tensor *adzi_scatter_part(const char *op, adz_tensor *x, adz_tensor *index, adz_tensor *src);
 
 #endif

@@ -1,8 +1,9 @@
-/* Operators that read or write at indices: embedding, index_select, gather, scatter_add, one_hot,
- * and the gradient of rows. */
+/* Operators that read or write at indices: embedding, index_select, gather, scatter and its kin,
+ * one_hot, and the gradient of rows. */
 #include <stdio.h>
 #include <string.h>
 
+#include "adze/ops/index.h"
 #include "export/c99/printer.h"
 
 static int dim_of(const adzi_c99_call *call)
@@ -125,9 +126,35 @@ ADZI_C99_PRINTER(rows_sum)
     close_lookup(c, &l);
 }
 
-/* gather(x, index): y[i, j] = x[index[i, j], j] for dim 0, or x[index[i, j], j] += y[i, j]. Loops
- * run over the index, and y may be larger than it. */
-static void gather(adzi_c99 *c, const lookup *l, bool add_to_x)
+/* What scatter prints for the element of y at the index, by the element of src. */
+static void scatter_line(
+    adzi_c99 *c, adz_dtype dtype, adz_scatter_reduction reduce, const char *y, const char *src)
+{
+    const bool whole = dtype == ADZ_I32 || dtype == ADZ_I64, bools = dtype == ADZ_BOOL;
+    const bool largest = reduce == ADZ_SCATTER_AMAX;
+    if (reduce == ADZ_SCATTER_SUM || reduce == ADZ_SCATTER_PROD) {
+        const char sign = reduce == ADZ_SCATTER_SUM ? '+' : '*';
+        if (whole) { /* wraps */
+            adzi_c99_line(c, "%s = (int32_t)((uint32_t)%s %c (uint32_t)%s);", y, y, sign, src);
+        } else if (bools) {
+            adzi_c99_line(c, "%s = %s %s %s;", y, y, sign == '+' ? "||" : "&&", src);
+        } else {
+            adzi_c99_line(c, "%s %c= %s;", y, sign, src);
+        }
+        return;
+    }
+    adzi_c99_open(c, adzi_is_float(dtype) ? "if (%s %c %s || %s != %s) {" : "if (%s %c %s) {", src,
+        largest ? '>' : '<', y, src, src);
+    adzi_c99_line(c, "%s = %s;", y, src);
+    adzi_c99_close(c);
+}
+
+/* What a line of gather does. */
+typedef enum { TAKE, WRITE, REDUCE } motion;
+
+/* gather(x, index): y[i, j] = x[index[i, j], j] for dim 0, or x[index[i, j], j] = y[i, j], or that
+ * reduced. Loops run over the index, and y may be larger than it. */
+static void gather(adzi_c99 *c, const lookup *l, motion what, adz_scatter_reduction reduce)
 {
     const adzi_c99_value *x = l->table, *index = l->ids, *y = l->y;
     const int dim = l->dim;
@@ -151,14 +178,11 @@ static void gather(adzi_c99 *c, const lookup *l, bool add_to_x)
     adzi_c99_join(position, sizeof position, step);
     adzi_c99_element(c, x->memory, position, element, sizeof element);
     const char *from_y = nest.operand[to].text;
-    if (add_to_x && (x->dtype == ADZ_I32 || x->dtype == ADZ_I64)) { /* wraps */
-        adzi_c99_line(c, "%s = (int32_t)((uint32_t)%s + (uint32_t)%s);", element, element, from_y);
-    } else if (add_to_x && x->dtype == ADZ_BOOL) {
-        adzi_c99_line(c, "%s = %s || %s;", element, element, from_y);
-    } else if (add_to_x) {
-        adzi_c99_line(c, "%s += %s;", element, from_y);
+    if (what == REDUCE) {
+        scatter_line(c, x->dtype, reduce, element, from_y);
     } else {
-        adzi_c99_line(c, "%s = %s;", from_y, element);
+        adzi_c99_line(
+            c, "%s = %s;", what == TAKE ? from_y : element, what == TAKE ? element : from_y);
     }
     adzi_c99_nest_close(c, &nest);
 }
@@ -169,11 +193,12 @@ ADZI_C99_PRINTER(gather)
         .ids = adzi_c99_in(c, call, 1),
         .y = adzi_c99_out(c, call, 0),
         .dim = dim_of(call) };
-    gather(c, &l, false);
+    gather(c, &l, TAKE, ADZ_SCATTER_SUM);
 }
 
-/* scatter_add(x, index, src): y = x, then y[index[i, j], j] += src[i, j] for dim 0. */
-ADZI_C99_PRINTER(scatter_add)
+/* y = x, then what `what` says, for scatter(x, index, src) and its kin. */
+static void scatter(
+    adzi_c99 *c, const adzi_c99_call *call, motion what, adz_scatter_reduction reduce)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     if (!call->inplace) {
@@ -183,7 +208,25 @@ ADZI_C99_PRINTER(scatter_add)
         .ids = adzi_c99_in(c, call, 1),
         .y = adzi_c99_in(c, call, 2),
         .dim = dim_of(call) };
-    gather(c, &l, true);
+    gather(c, &l, what, reduce);
+}
+
+/* y[index[i, j], j] = src[i, j] for dim 0. */
+ADZI_C99_PRINTER(scatter)
+{
+    scatter(c, call, WRITE, ADZ_SCATTER_SUM);
+}
+
+/* y[index[i, j], j] += src[i, j] for dim 0. */
+ADZI_C99_PRINTER(scatter_add)
+{
+    scatter(c, call, REDUCE, ADZ_SCATTER_SUM);
+}
+
+ADZI_C99_PRINTER(scatter_reduce)
+{
+    const int reduce = (int)adzi_c99_attr(call, "reduce", 0);
+    scatter(c, call, REDUCE, (adz_scatter_reduction)reduce);
 }
 
 /* one_hot(ids): y[..., k] = ids[...] == k. */

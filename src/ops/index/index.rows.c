@@ -2,7 +2,7 @@
 #include "export/rows/row.h"
 
 adzi_c99_printer adzi_c99_embedding, adzi_c99_gather, adzi_c99_index_select, adzi_c99_one_hot,
-    adzi_c99_rows_sum, adzi_c99_scatter_add;
+    adzi_c99_rows_sum, adzi_c99_scatter, adzi_c99_scatter_add, adzi_c99_scatter_reduce;
 adzi_onnx_printer adzi_onnx_print_one_hot, adzi_onnx_print_scatter_add;
 adzi_onnx_batch_rule adzi_onnx_batch_gather, adzi_onnx_batch_index_select;
 
@@ -27,6 +27,8 @@ const adzi_row adzi_rows_index[] = {
     { .op = "one_hot", C99(one_hot), ONNX(one_hot, first, NULL) },
     { .op = "rows", .internal = true, C99(index_select), .onnx = { .refused = GRADIENT } },
     { .op = "rows_sum", .internal = true, C99(rows_sum), .onnx = { .refused = GRADIENT } },
-    { .op = "scatter_add", C99(scatter_add), ONNX(scatter_add, none, NULL) },
+    { .op = "scatter", C99(scatter), .c.doubles = true, ONNX(scatter_add, none, "none") },
+    { .op = "scatter_add", C99(scatter_add), ONNX(scatter_add, none, "add") },
+    { .op = "scatter_reduce", C99(scatter_reduce), ONNX(scatter_add, none, "mul max min") },
     { .op = NULL },
 };

@@ -85,26 +85,26 @@ typedef struct {
     adz_tensor *sums; /* the f64 copy of y in which sums are made, or NULL for y itself */
 } scatter_arguments;
 
-/* Checks dtypes, shapes and the range of the index. An empty index fits any shape, as in
- * PyTorch. */
-static bool check(adzi_call *call, void *block)
+/* An empty index fits any shape, as in PyTorch. */
+bool adzi_scatter_check(adzi_call *call, void *block)
 {
+    const char *op = call->op->name;
     scatter_attr *at = block;
     const adz_tensor *x = call->in[0], *index = call->in[1], *src = call->in[2];
-    const int dim = at->dim = adzi_dim("scatter_add", x, at->dim);
+    const int dim = at->dim = adzi_dim(op, x, at->dim);
     if (dim < 0 || !adzi_want_index(call, 1) || !adzi_want_computable(call, 0)) {
         return false;
     }
     /* Nothing is promoted, as in PyTorch. */
     if (x->dtype != src->dtype) {
-        adzi_error("scatter_add", ADZ_ERR_DTYPE, "x is %s, src %s; convert one with adz_to",
+        adzi_error(op, ADZ_ERR_DTYPE, "x is %s, src %s; convert one with adz_to",
             adz_dtype_name((adz_dtype)x->dtype), adz_dtype_name((adz_dtype)src->dtype));
         return false;
     }
-    return (index->numel == 0 || (adzi_index_fits("scatter_add", index, x, "x", dim) &&
-                                     adzi_index_fits("scatter_add", index, src, "src", -1))) &&
+    return (index->numel == 0 || (adzi_index_fits(op, index, x, "x", dim) &&
+                                     adzi_index_fits(op, index, src, "src", -1))) &&
            adzi_want_indices(call, 1) &&
-           adzi_indices_within("scatter_add", call->in[1], x->rank > 0 ? x->sizes[dim] : 1,
+           adzi_indices_within(op, call->in[1], x->rank > 0 ? x->sizes[dim] : 1,
                "positions of a dimension of x", x);
 }
 
@@ -121,10 +121,10 @@ bool adzi_scatter_fits(const adz_tensor *y, const adz_tensor *index, int dim)
     return !is_wide(y, index, dim) || y->sizes[dim] <= ADZI_SCATTER_SLICE;
 }
 
-/* Adds src to y at the index. Units are slices of the index along `dim`: all elements of a slice go
- * to one slice of y, so no two units write to one element. y may be an f64 copy of an f32 tensor.
- */
-void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim)
+/* Units are slices of the index along `dim`: all elements of a slice go to one slice of y, so no
+ * two units write to one element. */
+void adzi_scatter_launch(
+    adzi_kernel kernel, adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim)
 {
     adzi_scatter_args args = {
         .y = y->data, .from = src->data, .index = adzi_index_data(index), .n = 1
@@ -144,11 +144,17 @@ void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *i
         args.from_strides[args.rank] = src->strides[d];
         args.index_strides[args.rank++] = index->strides[d];
     }
-    adzi_kernel kernel = y->dtype != src->dtype   ? KERNEL_FOR(scatter_add_wide, src->dtype)
-                         : is_wide(y, index, dim) ? KERNEL_FOR(scatter_add_slice, src->dtype)
-                                                  : KERNEL_FOR(scatter_add, src->dtype);
     adzi_launch(kernel, adzi_scatter_args, &args, index->numel / args.n,
         adzi_grain_of(ADZI_POINTWISE_GRAIN, args.n));
+}
+
+/* Adds src to y at the index. y may be an f64 copy of an f32 tensor. */
+void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim)
+{
+    const adzi_kernel kernel = y->dtype != src->dtype   ? KERNEL_FOR(scatter_add_wide, src->dtype)
+                               : is_wide(y, index, dim) ? KERNEL_FOR(scatter_add_slice, src->dtype)
+                                                        : KERNEL_FOR(scatter_add, src->dtype);
+    adzi_scatter_launch(kernel, y, src, index, dim);
 }
 
 /* The f64 copy takes memory, so it is made before the recording. */
@@ -185,7 +191,9 @@ const adzi_op adzi_op_scatter_add = { .name = "scatter_add",
     .strided_inputs = 1u << 0 | 1u << 1 | 1u << 2,
     .saved_inputs = 1u << 1 };
 
-static const adzi_steps steps = { .check = check, .prepare = prepare, .launch = launch };
+static const adzi_steps steps = {
+    .check = adzi_scatter_check, .prepare = prepare, .launch = launch
+};
 
 /* The result is a new tensor; x is copied. */
 adz_tensor *adz_scatter_add(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src)

@@ -1,15 +1,18 @@
-/* Kernels of scatter_add: elements are added to y at the coordinates that an index names.
+/* Kernels of scatter_add, scatter and scatter_reduce: elements are added to y, or written or
+ * reduced, at the coordinates that an index names.
  *
  *     y[i_0, .., index[i_0, .., i_dim, ..], ..] += from[i_0, .., i_dim, ..]
  *
- * It is also the derivative of gather. A unit is one slice of the index along dim. All elements of
- * a slice are added to one slice of y, and no other unit writes there, so threads need no atomics.
- * Within a slice, elements are added in the order of the index, so the bits do not depend on the
- * number of threads. Operands may have any strides.
+ * scatter_add is also the derivative of gather. A unit is one slice of the index along dim. All
+ * elements of a slice go to one slice of y, and no other unit writes there, so threads need no
+ * atomics. Within a slice, elements are taken in the order of the index, so the bits do not depend
+ * on the number of threads. Operands may have any strides.
  *
  *     scatter_add        y has the dtype of `from`
  *     scatter_add_wide   y is f64, for slices longer than ADZI_SCATTER_SLICE
  *     scatter_add_slice   slices of up to ADZI_SCATTER_SLICE elements, summed in an f64 buffer
+ *     scatter_last       the last element stays
+ *     scatter_product, scatter_largest, scatter_smallest
  */
 #ifndef elem
 #define THIS_FILE "ops/index/scatter_add.kernel.c"
@@ -51,10 +54,19 @@ static inline void KERNEL(scatter_slice)(
         }                                                                   \
     }
 
+SCATTER(scatter_last, elem, ((void)a, b))
+
 #if ELEM_IS_BOOL
 SCATTER(scatter_add, elem, a | b)
+SCATTER(scatter_product, elem, a &b)
+SCATTER(scatter_largest, elem, a | b)
+SCATTER(scatter_smallest, elem, a &b)
 #elif ELEM_IS_FLOAT
 SCATTER(scatter_add, elem, a + b)
+SCATTER(scatter_product, elem, a *b)
+/* A NaN fails all comparisons, and stays once it is there. */
+SCATTER(scatter_largest, elem, b > a || b != b ? b : a)
+SCATTER(scatter_smallest, elem, b < a || b != b ? b : a)
 SCATTER(scatter_add_wide, double, a + b)
 
 /* Adds one slice by way of a buffer of f64 sums, which is rounded once at the end. f, i and s are
@@ -98,6 +110,9 @@ void KERNEL(scatter_add_slice)(const void *block, int64_t begin, int64_t end)
 #else
 /* Unsigned, so that overflow wraps. */
 SCATTER(scatter_add, elem, (uint64_t)a + (uint64_t)b)
+SCATTER(scatter_product, elem, (uint64_t)a *(uint64_t)b)
+SCATTER(scatter_largest, elem, b > a ? b : a)
+SCATTER(scatter_smallest, elem, b < a ? b : a)
 #endif
 #undef SCATTER
 

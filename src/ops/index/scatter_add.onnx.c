@@ -1,7 +1,28 @@
 /* The node ScatterElements. */
+#include <stdio.h>
+#include <string.h>
+
+#include "adze/ops/index.h"
 #include "export/onnx.h"
 
 adzi_onnx_printer adzi_onnx_print_scatter_add;
+
+/* The attribute "reduction": the only word of the row, or the one for a product, the largest or the
+ * smallest element. */
+static const char *reduction_of(const adzi_onnx *g, char room[8])
+{
+    const char *words = adzi_onnx_type(g);
+    if (strchr(words, ' ') == NULL) {
+        return words;
+    }
+    const int64_t reduce = adzi_onnx_attr_whole(g, "reduce");
+    const int k = reduce == ADZ_SCATTER_PROD ? 0 : reduce == ADZ_SCATTER_AMAX ? 1 : 2;
+    for (int i = 0; i < k; ++i) {
+        words = strchr(words, ' ') + 1;
+    }
+    snprintf(room, 8, "%.*s", (int)strcspn(words, " "), words);
+    return room;
+}
 
 /* The updates are cut to the sizes of the index, which a node needs. */
 bool adzi_onnx_print_scatter_add(adzi_onnx *g)
@@ -24,8 +45,9 @@ bool adzi_onnx_print_scatter_add(adzi_onnx *g)
             ADZI_NAMES(cut), ADZI_NO_ATTRS);
         updates = cut;
     }
+    char room[8];
     return adzi_onnx_last(g, "ScatterElements",
         ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), updates),
         ADZI_ATTRS(ADZI_ATTR_INT("axis", adzi_onnx_attr_whole(g, "dim")),
-            ADZI_ATTR_TEXT("reduction", "add")));
+            ADZI_ATTR_TEXT("reduction", reduction_of(g, room))));
 }

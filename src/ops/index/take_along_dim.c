@@ -30,3 +30,16 @@ adz_tensor *adz_take_along_dim(adz_tensor *x, adz_tensor *indices, int dim)
     }
     return adz_gather(adz_expand(x, from), d, adz_expand(indices, at));
 }
+
+/* Elements by their positions in row-major order, torch.take. A composition. */
+adz_tensor *adz_take(adz_tensor *x, adz_tensor *index)
+{
+    if (!adzi_check_tensor("take", "x", x) || !adzi_check_tensor("take", "index", index)) {
+        return NULL;
+    }
+    adz_tensor *flat = adz_reshape(x, ADZ_SHAPE(x->numel));
+    adz_tensor *list = adz_reshape(index, ADZ_SHAPE(index->numel));
+    return flat != NULL && list != NULL
+               ? adz_reshape(adz_index_select(flat, 0, list), adz_tensor_shape(index))
+               : NULL;
+}

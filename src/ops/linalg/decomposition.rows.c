@@ -17,6 +17,8 @@ const adzi_row adzi_rows_decomposition[] = {
     { .op = "det", NO_CODE },
     { .op = "eigh", NO_CODE },
     { .op = "inv", C99(inv), NO_NODE },
+    { .op = "lu_factor", NO_CODE },
+    { .op = "lu_rows", .internal = true },
     { .op = "matrix_exp", NO_CODE },
     { .op = "pinv", NO_CODE },
     { .op = "qr", NO_CODE },

@@ -61,6 +61,7 @@ const adzi_row adzi_rows_reduction[] = {
         .c.whole = "s = (int32_t)((uint32_t)s * (uint32_t)e)",
         .c.start = "1",
         ONNX_TEXT("ReduceProd($a:y, axes=dim, keepdims=keepdim)", reduced) },
+    { .op = "running_extreme", .internal = true },
     { .op = "std" },
     { .op = "sum",
         C99(reduce),

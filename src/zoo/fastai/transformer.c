@@ -10,6 +10,7 @@
 #include "adze/ops/compare.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/index.h"
+#include "adze/ops/linalg.h"
 #include "adze/ops/shape.h"
 #include "fastai/text.h"
 #include "zoo.h"

@@ -6,6 +6,7 @@
 #include "adze/nn/linear.h"
 #include "adze/ops/attention.h"
 #include "adze/ops/compare.h"
+#include "adze/ops/linalg.h"
 #include "adze/ops/shape.h"
 #include "labml/labml.h"
 #include "zoo.h"

@@ -34,4 +34,17 @@ adzi_lu adzi_saved_lu(adzi_node *node);
  */
 adz_tensor *adzi_solve_with(const adzi_lu *factors, adz_tensor *a, adz_tensor *b, bool transposed);
 
+/**
+ * Which row of a each row of l u is.
+ *
+ * @param pivots   i64 [..., k], counted from 1
+ * @param m        rows of a, k or more
+ * @param inverse  which row of l u each row of a is, instead
+ * @return         i64 [..., m], without a gradient
+ */
+adz_tensor *adzi_lu_rows(adz_tensor *pivots, int64_t m, bool inverse);
+
+/** The rows of x[..., m, n] at the numbers rows[..., m], whose leading sizes are those of x. */
+adz_tensor *adzi_permute_rows(adz_tensor *x, adz_tensor *rows);
+
 #endif

@@ -1,0 +1,7 @@
+#include "ops/op.h"
+
+/* Eigenvalues of symmetric matrices, torch.linalg.eigvalsh. A composition. */
+adz_tensor *adz_eigvalsh(adz_tensor *a, bool upper)
+{
+    return adz_eigh(a, upper, NULL);
+}

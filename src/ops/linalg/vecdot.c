@@ -1,0 +1,19 @@
+#include "ops/op.h"
+
+/* Dot products of vectors along a dimension, torch.linalg.vecdot. A composition. */
+adz_tensor *adz_vecdot(adz_tensor *a, adz_tensor *b, int dim)
+{
+    adz_tensor *products = adz_mul(a, b);
+    if (products == NULL) {
+        return NULL;
+    }
+    const int d = adzi_dim("vecdot", products, dim);
+    if (d < 0) {
+        return NULL;
+    }
+    if (products->rank == 0) {
+        return adzi_fail("vecdot", ADZ_ERR_DIM, "a and b are scalars, not vectors; use adz_mul");
+    }
+    adz_tensor *y = adz_sum(products, ADZ_DIMS(d), ADZ_DROPDIM);
+    return y != NULL ? adz_to(y, (adz_dtype)products->dtype) : NULL;
+}

@@ -1,0 +1,7 @@
+#include "ops/op.h"
+
+/* torch.broadcast_to: another name for expand. */
+adz_tensor *adz_broadcast_to(adz_tensor *x, adz_shape shape)
+{
+    return adz_expand(x, shape);
+}

@@ -1,0 +1,53 @@
+#include "ops/facts.h"
+
+/* p[0] = dim */
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(adz_logcumsumexp(a->in[0], (int)a->p[0]), out);
+}
+
+FACT(nothing_overflows)
+{
+    const double inf = (double)INFINITY;
+    adz_tensor *y = adz_logcumsumexp(VALUES(ADZ_F64, -1000, 1000, 1000, -5), 0);
+    ASSERT_VALUES(y, ADZ_F64, -1000, 1000, 1000 + log(2), 1000 + log(2));
+    y = adz_logcumsumexp(VALUES(ADZ_F64, -inf, -inf, -1000, 3), 0);
+    ASSERT_VALUES(y, ADZ_F64, -inf, -inf, -1000, 3);
+    ASSERT_VALUES(adz_logcumsumexp(VALUES(ADZ_F32, 1, inf, 2), 0), ADZ_F32, 1, inf, inf);
+    y = adz_logcumsumexp(VALUES(ADZ_F32, 1, NAN, -inf), 0);
+    ASSERT_VALUES(y, ADZ_F32, 1, NAN, NAN);
+}
+
+FACT(gradients_are_softmaxes)
+{
+    adz_tensor *x = LEAF(0, 0, 0, 700);
+    adz_tensor *y = adz_mul(adz_logcumsumexp(x, 0), VALUES(ADZ_F64, 1, 1, 3, 0));
+    ASSERT_VALUES(adz_mul_number(adz_round(adz_mul_number(gradient_of(y, x), 1e12)), 1e-12),
+        ADZ_F64, 2.5, 1.5, 1, 0);
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(nothing_overflows),
+    cmocka_unit_test(gradients_are_softmaxes),
+};
+
+const op_case logcumsumexp_case = {
+    .name = "logcumsumexp",
+    .call = call,
+    .samples = {
+        { .in = { IN(3, 5) }, .p = { 1 } },
+        { .in = { IN_T(4, 3) }, .p = { 0 } },
+        { .in = { IN(2, 6, 2) }, .p = { -2 } },
+        { .in = { IN_0 }, .p = { 0 } },
+        { .in = { IN(0, 3) }, .p = { 1 } },
+        { .in = { IN(1, 1) }, .p = { 0 } },
+        { .in = { IN(2, 0) }, .p = { 1 } },
+        { .in = { IN(3, 40) }, .p = { 1 } },
+    },
+    .rejects = {
+        { .in = { IN(3, 4) }, .p = { 2 }, .status = ADZ_ERR_DIM },
+        { .in = { IN_TYPED(ADZ_I64, 3) }, .p = { 0 }, .status = ADZ_ERR_DTYPE },
+    },
+    .inputs = { "x" },
+    FACTS(facts),
+};
