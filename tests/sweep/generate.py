@@ -194,7 +194,7 @@ CALLBACKS = {
     'adz_tensor_hook': 'hook', 'adz_tensor_map': 'map_of_ours', 'adz_ode_map': 'ode_of_ours', 'adz_post_accumulate_grad_hook': 'accumulated',
     'adz_message_callback': 'on_message', 'adz_load_rename': 'rename_tensor',
     'adz_activation_function': 'activation', 'adz_lambda_function': 'of_user', 'adz_module_visitor': 'visit',
-    'adz_distance_function': 'distance_of_ours',
+    'adz_batch_source': 'batch_of_ours', 'adz_distance_function': 'distance_of_ours',
     'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',
     'adz_plan_results_function': 'captured_results', 'adz_optimizer_closure': 'closure_of_ours',
     'adz_fastai_attention_class': 'adz_fastai_attention_new',

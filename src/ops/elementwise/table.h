@@ -241,7 +241,7 @@ KERNEL1(logit, VMATH(log)(KERNEL(held)(x, p[0]) / (ELEM(1) - KERNEL(held)(x, p[0
 EXPRESSION(logit, log_odds(held_in(x, p[0])))
 GRADIENT(logit, x, logit_gradient(dy, x, p[0]))
 DESCRIPTION1(logit, TO_FLOAT, x, .backward = logit_backward, .expression = logit_expression)
-EXPORT(logit, .attributes = { "eps" }, .otherwise = -1)
+EXPORT(logit, .attributes = { "eps" }, .default_value = -1)
 /* log(1 / (1 + e^-x)), and dy sigmoid(-x): 1 - sigmoid(x) loses all digits where x is large. Third formula: the
  * derived one takes 1.6 times the memory. */
 KERNEL1(logsigmoid, VMATH(logsigmoid)(x))
