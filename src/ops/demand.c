@@ -2,6 +2,10 @@
 
 #include "base/capture.h"
 
+/* Demands: conditions on elements, which an operator that is a composition checks. The flag is a
+ * tensor, so that a plan computes it again from its own inputs and refuses a replay whose elements
+ * do not meet the demand. */
+
 /* What the host needs to report a demand that is not met. */
 typedef struct {
     const char *op, *message;
@@ -11,6 +15,7 @@ typedef struct {
 
 ADZI_ADDRESSES(report_args, op, message, flag);
 
+/* Reads the flag when the kernels before it have run: in the call itself, and in each replay. */
 static adz_status report(const void *block)
 {
     const report_args *args = block;

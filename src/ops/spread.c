@@ -1,5 +1,9 @@
 #include "ops/spread.h"
 
+/* Lists of numbers for each dimension, such as strides: one number stands for all dimensions, and
+ * an empty list for the default. The message says how many are needed. */
+
+/* Records that the list has another number of elements. */
 static bool refuse(const char *op, const char *name, const adz_shape *list, int n)
 {
     static const char *const more[] = { "", " for both dimensions or 2",

@@ -40,6 +40,8 @@ NEVER_SUCCEEDS = {
     'adz_error_null': 'it records a failure',
     'adz_flat_parameters_check': 'each call has new tensors, which the layout does not have',
     'adz_remove_hook': 'each call has a new tensor, which has no hook',
+    'adz_averaged_model_update': 'no module here was made by adz_averaged_model_new',
+    'adz_sequential_lr_new': 'each schedule here changes the rates of an optimizer of its own',
     'adz_set_allocator': 'the calls around it hold memory',
 }
 
@@ -128,6 +130,11 @@ HINTS = {
                           'weight': 'none', 'bias': 'none', 'use_input_stats': '1'},
     'adz_conv1d': {'x': 'cube', 'weight': 'cube', 'bias': 'vector'},
     'adz_conv2d': {'x': 'four', 'weight': 'four', 'bias': 'vector'},
+    'adz_conv3d': {'x': 'five', 'weight': 'five', 'bias': 'vector'},
+    'adz_conv_transpose3d': {'x': 'five', 'weight': 'five', 'bias': 'vector'},
+    'adz_grid_sample': {'x': 'four', 'grid': 'grid'}, 'adz_affine_grid': {'theta': 'theta', 'size': '[3, 1, 2, 2]'},
+    'adz_max_unpool2d': {'x': 'four', 'indices': 'id four', 'kernel_size': '[3]'},
+    'adz_max_unpool3d': {'x': 'five', 'indices': 'id five', 'kernel_size': '[3]'},
     'adz_conv_transpose1d': {'x': 'cube', 'weight': 'cube', 'bias': 'vector'},
     'adz_conv_transpose2d': {'x': 'four', 'weight': 'four', 'bias': 'vector'},
     'adz_conv_weight': {'x': 'matrix', 'dy': 'row', 'weight': '[1, 3, 1]'},

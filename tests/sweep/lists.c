@@ -64,7 +64,7 @@ static adz_text make_text(size_t choice)
 static const char *const shape_names[] = { "[3]", "[3, 3]", "[]", "[9]", "[1, 3, 3]", "[1, 3, 1]",
     "[1, 3]", "[-1]", "[0, 3]", "[-1, -1]", "[INT64_MAX]", "[INT64_MAX, 2]", "[INT64_MIN]",
     "[2^40, 2^40]", "[0, INT64_MAX, INT64_MAX]", "[2^62, 4]", "rank 8", "rank -1", "rank 9",
-    "rank INT_MAX", "rank INT_MIN", "drawn" };
+    "rank INT_MAX", "rank INT_MIN", "[3, 1, 2, 2]", "drawn" };
 
 static adz_shape make_shape(size_t choice, uint64_t random)
 {
@@ -74,7 +74,7 @@ static adz_shape make_shape(size_t choice, uint64_t random)
         { 2, { -1, -1 } }, { 1, { INT64_MAX } }, { 2, { INT64_MAX, 2 } }, { 1, { INT64_MIN } },
         { 2, { huge, huge } }, { 3, { 0, INT64_MAX, INT64_MAX } }, { 2, { (int64_t)1 << 62, 4 } },
         { 8, { 1, 1, 1, 1, 1, 1, 1, 3 } }, { -1, { 0 } }, { 9, { 1, 1, 1, 1, 1, 1, 1, -1 } },
-        { INT_MAX, { 1, 1, 1, 1, 1, 1, 1, -1 } }, { INT_MIN, { 1 } } };
+        { INT_MAX, { 1, 1, 1, 1, 1, 1, 1, -1 } }, { INT_MIN, { 1 } }, { 4, { 3, 1, 2, 2 } } };
     if (choice < COUNT_OF(shapes)) {
         return shapes[choice];
     }

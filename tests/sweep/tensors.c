@@ -5,7 +5,7 @@ const char *const tensor_names[TENSOR_CHOICES] = { "matrix", "leaf", "graph", "i
     "scalar", "cube", "mask", "id", "id matrix", "four", "bytes", "f64", "transposed", "row",
     "square mask", "leaf f32", "loss", "none", "scores", "gates", "gate bias", "empty", "half",
     "expanded", "rank 8", "not finite", "wrong ids", "largest ids", "GRU gates", "GRU bias",
-    "definite", "times" };
+    "definite", "times", "five", "grid", "theta", "id four", "id five" };
 
 static adz_tensor *numbers(adz_shape shape, adz_dtype dtype)
 {
@@ -54,6 +54,16 @@ static adz_tensor *special_tensor(size_t choice)
         return adz_eye(3, 3, ADZ_F32);
     case 32:
         return adz_linspace(-1, 1, 2, ADZ_F32);
+    case 33:
+        return numbers(ADZ_SHAPE(3, 3, 3, 3, 3), ADZ_F32);
+    case 34:
+        return numbers(ADZ_SHAPE(3, 2, 2, 2), ADZ_F32);
+    case 35:
+        return numbers(ADZ_SHAPE(3, 2, 3), ADZ_F32);
+    case 36:
+        return adz_zeros(ADZ_SHAPE(3, 3, 3, 3), ADZ_I64);
+    case 37:
+        return adz_zeros(ADZ_SHAPE(3, 3, 3, 3, 3), ADZ_I64);
     default:
         return ids(INT64_MAX, INT64_MIN, INT64_MIN + 1);
     }

@@ -326,8 +326,17 @@ ADZ_API adz_tensor *adz_diag_embed(adz_tensor *x, int64_t offset, int dim1, int 
  */
 ADZ_API adz_tensor *adz_vecdot(adz_tensor *a, adz_tensor *b, int dim);
 
-/** The p-norm over dimensions: adz_norm under PyTorch's other name; `ord` is p.
- * @see torch.linalg.vector_norm */
+/**
+ * The p-norm over dimensions: adz_norm under PyTorch's other name.
+ *
+ * @param x        as in adz_norm
+ * @param ord      p of adz_norm
+ * @param dims     the dimensions, or ADZ_ALL_DIMS
+ * @param keepdim  whether they stay with size 1
+ * @return         the norms, borrowed from the scope, or NULL with the error of adz_norm
+ * @grad           x, as adz_norm
+ * @see            torch.linalg.vector_norm
+ */
 ADZ_API adz_tensor *adz_vector_norm(adz_tensor *x, double ord, adz_dims dims, bool keepdim);
 
 /**

@@ -427,7 +427,10 @@ ADZ_API adz_status adz_meshgrid(
 ADZ_API adz_tensor *adz_tile(adz_tensor *x, adz_shape dims);
 
 /** A tensor in the shape to which it broadcasts: adz_expand under PyTorch's other name.
- * @see torch.broadcast_to */
+ * @param x      any dtype
+ * @param shape  as in adz_expand
+ * @return       a view, borrowed from the scope, or NULL with the error of adz_expand
+ * @see          torch.broadcast_to */
 ADZ_API adz_tensor *adz_broadcast_to(adz_tensor *x, adz_shape shape);
 
 /**

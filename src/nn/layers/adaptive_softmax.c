@@ -272,7 +272,11 @@ static adz_module *cluster_new(const adaptive_state *s, size_t i, int64_t size)
     adz_linear_options o = ADZ_LINEAR_OPTIONS;
     o.bias = false;
     o.dtype = s->o.dtype;
-    const double features = floor((double)s->in_features / pow(s->o.div_value, (double)(i + 1)));
+    double divisor = s->o.div_value;
+    for (size_t k = 0; k < i; ++k) { /* exact for whole numbers, as pow would be */
+        divisor *= s->o.div_value;
+    }
+    const double features = floor((double)s->in_features / divisor);
     if (!(features < 0x1p59)) {
         return adzi_fail("adz_adaptive_log_softmax_with_loss_new", ADZ_ERR_ARGUMENT,
             "div_value %s gives cluster %zu too many hidden features",

@@ -1,6 +1,6 @@
 #include "ops/conv/conv.h"
 
-/* The code of all convolutions is in conv.c. */
+/* Convolutions of images, torch.nn.functional.conv2d. The code of all convolutions is in conv.c. */
 
 const adzi_op adzi_op_conv2d = { .name = "conv2d",
     .backward = adzi_conv_backward,

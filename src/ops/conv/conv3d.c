@@ -1,6 +1,7 @@
 #include "ops/conv/conv.h"
 
-/* The code of all convolutions is in conv.c. */
+/* Convolutions of volumes, torch.nn.functional.conv3d. The code of all convolutions is in conv.c,
+ * and the number of dimensions of the windows is that of the operator. */
 
 const adzi_op adzi_op_conv3d = { .name = "conv3d",
     .backward = adzi_conv_backward,

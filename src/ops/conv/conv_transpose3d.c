@@ -1,6 +1,7 @@
 #include "ops/conv/conv.h"
 
-/* The code of all convolutions is in conv.c. */
+/* Transposed convolutions of volumes, torch.nn.functional.conv_transpose3d: the gradient of conv3d
+ * to its input. The code of all convolutions is in conv.c. */
 
 const adzi_op adzi_op_conv_transpose3d = { .name = "conv_transpose3d",
     .backward = adzi_conv_transpose_backward,

@@ -54,6 +54,7 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
+/* Indices are i64 for every dtype of x, in x's shape. */
 static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
     (void)in, (void)block;
@@ -75,11 +76,13 @@ static const adzi_op adzi_op_running_extreme = { .name = "running_extreme",
     .shape_rule = shape_rule,
     .dtypes = ADZI_DTYPES_COMPUTABLE };
 
+/* Calls the operator; dim is 0 .. rank-1. */
 static adz_tensor *running_extreme(adz_tensor *x, int dim, bool smallest)
 {
     return ADZI_RUN(running_extreme, launch, (&(running_attr){ dim, smallest }), x);
 }
 
+/* The elements are read by gather, whose backward adds the gradients of equal indices up. */
 adz_tensor *adzi_extreme_so_far(
     const char *op, adz_tensor *x, int dim, bool smallest, adz_tensor **indices)
 {

@@ -10,6 +10,8 @@
 
 enum { KERNEL(extreme_columns) = 256 };
 
+/* Whether e replaces the best element before it: ties go to the later one, and NaN stays for good,
+ * because no element is in relation to it. */
 #undef STAYS
 #if ELEM_IS_FLOAT
 #define STAYS(e, RELATION, best) ((e)RELATION(best) || (e) != (e))
@@ -17,6 +19,7 @@ enum { KERNEL(extreme_columns) = 256 };
 #define STAYS(e, RELATION, best) ((e)RELATION(best))
 #endif
 
+/* A macro, because the relation is an operator: both kernels are this loop. */
 #define SO_FAR(name, RELATION)                                               \
     void KERNEL(name)(const void *block, int64_t begin, int64_t end)         \
     {                                                                        \

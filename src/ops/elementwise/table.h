@@ -53,23 +53,23 @@ FUNCTION2(atan2, VMATH(atan2)(a, b),
 FUNCTION(atanh, x, VMATH(atanh)(x),
     adz_div(dy, less_square(x)),
     C99_ELEMENT("@atanh($a)"), ONNX_NODE("Atanh"))
-STEPS(ceil, KERNEL(above)(x), x, "x itself",
-    C99_ELEMENT("@ceil($a)"), .c.whole = "$a", ONNX_NODE("Ceil", .whole = "Identity"))
 /* Truth values are bits. */
 INTEGERS2(bitwise_and, a & b, NULL,
     C99_ELEMENT("$a & $b"), ONNX_NODE("!" NO_BITS, .bools = "And"))
 /* The bits that leave the dtype are lost. PyTorch gives 0 for a shift below 0 or by the whole width, too. */
 INTEGERS2(bitwise_left_shift, KERNEL(shift_left)(a, b), "an integer dtype",
-    C99_ELEMENT("$b < 0 || $b > 31 ? 0 : (int32_t)((uint32_t)$a << $b)"),
+    C99_ELEMENT("(uint32_t)$b > 31 ? 0 : (int32_t)((uint32_t)$a << $b)"),
     NO_ONNX(NO_BITS))
 INTEGERS2(bitwise_or, a | b, NULL,
     C99_ELEMENT("$a | $b"), ONNX_NODE("!" NO_BITS, .bools = "Or"))
 /* The sign fills the upper bits. */
 INTEGERS2(bitwise_right_shift, KERNEL(shift_right)(a, b), "an integer dtype",
-    C99_ELEMENT("$a >> ($b < 0 || $b > 31 ? 31 : $b)"),
+    C99_ELEMENT("$a >> ((uint32_t)$b > 31 ? 31 : $b)"),
     NO_ONNX(NO_BITS))
 INTEGERS2(bitwise_xor, a ^ b, NULL,
     C99_ELEMENT("$a ^ $b"), ONNX_NODE("!" NO_BITS, .bools = "Xor"))
+STEPS(ceil, KERNEL(above)(x), x, "x itself",
+    C99_ELEMENT("@ceil($a)"), .c.whole = "$a", ONNX_NODE("Ceil", .whole = "Identity"))
 OWN_FILE(clamp, .attributes = { "min", "max" }, C99_TEXT(clamp), .c.doubles = true, ONNX(clamp, broadcast, NULL))
 /* |a| or -|a|. 1 / b tells -0 from 0. */
 DERIVED2(copysign, VMATH(sign_of)(a, b),

@@ -61,6 +61,7 @@ static adz_tensor *spread(
     return adz_expand(adz_reshape(index, list), shape);
 }
 
+/* Indices that occur more than once add up. */
 adz_tensor *adz_index_add(
     adz_tensor *x, int dim, adz_tensor *index, adz_tensor *source, double alpha)
 {
@@ -79,6 +80,7 @@ adz_tensor *adz_index_add(
     return adz_scatter_add(x, dim, at, alpha == 1 ? source : adz_mul_number(source, alpha));
 }
 
+/* Of several subtensors for one index the last stays, as adz_scatter has it. */
 adz_tensor *adz_index_copy(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *source)
 {
     static const char op[] = "index_copy";
@@ -89,6 +91,7 @@ adz_tensor *adz_index_copy(adz_tensor *x, int dim, adz_tensor *index, adz_tensor
     return at != NULL ? adz_scatter(x, dim, at, source) : NULL;
 }
 
+/* The value is a constant, so gradients flow to the other elements of x alone. */
 adz_tensor *adz_index_fill(adz_tensor *x, int dim, adz_tensor *index, double value)
 {
     adz_tensor *at = spread("index_fill", x, &dim, index, NULL);

@@ -30,6 +30,7 @@ adz_tensor *adz_corrcoef(adz_tensor *x)
     far = adz_div(far, largest);
     adz_tensor *unit = adz_div(far, adz_norm(far, 2, ADZ_DIMS(1), ADZ_KEEPDIM));
     adz_tensor *products = unit != NULL ? adz_matmul(unit, adz_transpose(unit, 0, 1)) : NULL;
+    /* Rounding may lead beyond 1. */
     adz_tensor *y = adz_clamp(products, -1, 1);
     return y == NULL || x->rank == 2 ? y : adz_reshape(y, (adz_shape){ 0 });
 }

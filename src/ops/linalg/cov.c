@@ -1,6 +1,9 @@
 #include "ops/demand.h"
 
-/* Covariances, torch.cov. A composition; include/adze/ops/linalg.h has the formula. */
+/* Covariances, torch.cov. A composition; include/adze/ops/linalg.h has the formula.
+ *
+ * Each observation, a column of x, has a weight w: how often it was seen (fweights) times how much
+ * it counts (aweights). The mean is weighted too. Gradients flow to x and to aweights. */
 
 /* Whether the weights fit the observations. */
 static bool check_weights(const char *name, adz_tensor *w, int64_t observations, bool right_dtype)
@@ -27,6 +30,8 @@ static bool check_weights(const char *name, adz_tensor *w, int64_t observations,
         "a weight is below 0; weights are 0 or more");
 }
 
+/* Checks all arguments. A vector x is one variable, and a scalar one observation of one variable.
+ */
 static bool check(const adz_tensor *x, adz_tensor *fweights, adz_tensor *aweights)
 {
     if (!adzi_check_tensor("cov", "x", x)) {
@@ -49,7 +54,10 @@ static bool check(const adz_tensor *x, adz_tensor *fweights, adz_tensor *aweight
            check_weights("aweights", aweights, n, same);
 }
 
-/* What the squares are divided by. */
+/* What the squares are divided by: the sum of the weights, less the correction. Weights that say
+ * how much an observation counts (aweights) do not say how many there were, so the correction is
+ * scaled by their mean. A divisor below 0 becomes 0, and the covariances infinite or NaN, as in
+ * PyTorch. */
 static adz_tensor *divisor(adz_tensor *w, adz_tensor *sum, adz_tensor *aweights, int64_t correction)
 {
     adz_tensor *less = NULL;
@@ -62,6 +70,7 @@ static adz_tensor *divisor(adz_tensor *w, adz_tensor *sum, adz_tensor *aweights,
     return adz_clamp(less, 0, (double)INFINITY);
 }
 
+/* Squares are computed as far * (w far)^T, one product whose result is symmetric. */
 adz_tensor *adz_cov(adz_tensor *x, adz_tensor *fweights, adz_tensor *aweights, int64_t correction)
 {
     if (!check(x, fweights, aweights)) {

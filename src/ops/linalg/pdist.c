@@ -2,7 +2,10 @@
 #include "base/alloc.h"
 
 /* Distances between all pairs of rows, torch.nn.functional.pdist. A composition: rows are taken in
- * pairs, and the norm of their difference is cdist's. */
+ * pairs, and the norm of their difference is cdist's.
+ *
+ * The order is that of the upper triangle of a matrix of distances, row by row. The rows are copied
+ * once for each pair, so memory grows with the square of their number. */
 
 /* The numbers of the first or the second row of each pair, i64 [n (n - 1) / 2]. */
 static adz_tensor *pairs(int64_t n, bool second)
@@ -43,6 +46,7 @@ adz_tensor *adz_pdist(adz_tensor *x, double p)
     if (a == NULL || b == NULL) {
         return NULL;
     }
+    /* Each pair is a batch of one row against one. */
     adz_tensor *distances = adz_cdist(adz_unsqueeze(a, 1), adz_unsqueeze(b, 1), p);
     return distances != NULL ? adz_reshape(distances, ADZ_SHAPE(first->numel)) : NULL;
 }

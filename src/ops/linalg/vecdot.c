@@ -1,6 +1,8 @@
 #include "ops/op.h"
 
-/* Dot products of vectors along a dimension, torch.linalg.vecdot. A composition. */
+/* Dot products of vectors along a dimension, torch.linalg.vecdot. A composition: a and b broadcast,
+ * so dim counts the dimensions of their product. Sums of integers are i64; the result has the dtype
+ * of the product. */
 adz_tensor *adz_vecdot(adz_tensor *a, adz_tensor *b, int dim)
 {
     adz_tensor *products = adz_mul(a, b);

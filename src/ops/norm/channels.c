@@ -1,5 +1,8 @@
 #include "ops/norm/channels.h"
 
+/* Weights and biases with one element for each channel, which normalisations share. */
+
+/* Says what is wrong with t: its shape, or else its dtype. */
 bool adzi_refuse_channels(
     const char *op, const adz_tensor *x, const adz_tensor *t, const char *name)
 {
@@ -24,6 +27,7 @@ static adz_tensor *along_channels(adz_tensor *t, const adz_tensor *x)
     return adz_reshape(t, shape);
 }
 
+/* One operator for weight and bias together, where both are given. */
 adz_tensor *adzi_affine_channels(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
     if (x == NULL) {

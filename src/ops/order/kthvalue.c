@@ -21,9 +21,11 @@ adz_tensor *adz_kthvalue(adz_tensor *x, int64_t k, int dim, bool keepdim, adz_te
             "k is %lld, but must be from 1 to the size %lld of dimension %d of x%s", (long long)k,
             (long long)n, d, adzi_text_shape(x));
     }
+    /* The search costs less the fewer elements it keeps. */
     const bool largest = k > n / 2 + 1;
     const int64_t count = largest ? n - k + 1 : k;
     adz_tensor *found = NULL, *y = adz_topk(x, count, d, largest, &found);
+    /* topk sorts, so the wanted element is its last one. A scalar has no dimension to narrow. */
     if (x->rank > 0) {
         y = adz_narrow(y, d, count - 1, 1);
         found = adz_narrow(found, d, count - 1, 1);

@@ -40,6 +40,8 @@ adz_tensor *adz_unique_consecutive_dim(
             adzi_text_shape(x));
     }
     const int64_t n = x->sizes[d];
+    /* Groups are found in the order of x, which a sort would change. The comparison has no
+     * gradient. */
     adz_tensor *order = adz_arange(0, (double)n, 1, ADZ_I64);
     adz_tensor *plain = order != NULL ? adz_detach(x) : NULL;
     adz_tensor *begins = plain != NULL ? beginnings(plain, d, n) : NULL;

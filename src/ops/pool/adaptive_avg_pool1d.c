@@ -1,5 +1,8 @@
 #include "ops/pool/adaptive_pool.h"
 
+/* Means of windows that divide signals into a given number of parts,
+ * torch.nn.functional.adaptive_avg_pool1d. The code for all dimensions is in adaptive_pool.c. */
+
 const adzi_op adzi_op_adaptive_avg_pool1d = { .name = "adaptive_avg_pool1d",
     .fused = adzi_adaptive_avg_fused,
     ADZI_ATTRIBUTES(adzi_adaptive_attr, adzi_adaptive_fields),

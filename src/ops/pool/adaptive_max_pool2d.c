@@ -1,5 +1,8 @@
 #include "ops/pool/adaptive_pool.h"
 
+/* Largest elements of windows that divide images into a given number of parts, and their indices,
+ * torch.nn.functional.adaptive_max_pool2d. The code for all dimensions is in adaptive_pool.c. */
+
 const adzi_op adzi_op_adaptive_max_pool2d = { .name = "adaptive_max_pool2d",
     .backward = adzi_adaptive_max_backward,
     .fused = adzi_adaptive_max_fused,

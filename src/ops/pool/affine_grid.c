@@ -40,6 +40,7 @@ static adz_tensor *base(const adz_shape *size, int n, bool align_corners, adz_dt
     return adz_stack(columns, (size_t)n + 1, 1);
 }
 
+/* Whether theta holds a map for each image of this size. */
 static bool check(const adz_tensor *theta, const adz_shape *size)
 {
     const int n = size->rank - 2;

@@ -1,5 +1,8 @@
 #include "ops/pool/avg_pool.h"
 
+/* The mean of each window of signals, torch.nn.functional.avg_pool1d: x[N, C, L], or without N.
+ * The code of all mean pools is in avg_pool.c. */
+
 const adzi_op adzi_op_avg_pool1d = { .name = "avg_pool1d",
     .fused = adzi_avg_pool_fused,
     ADZI_ATTRIBUTES(adzi_window_attr, adzi_avg_pool_fields),

@@ -23,6 +23,7 @@ const adz_field adzi_lp_pool_rows[ADZI_LP_POOL_ROWS] = {
 
 ADZ_OPTIONS_TABLE(adz_lp_pool_options, ADZ_LP_POOL_OPTIONS, adzi_lp_pool_rows)
 
+/* The pools of 1 to 3 dimensions behind one call. */
 static adz_tensor *largest(
     int n, adz_tensor *x, adz_shape kernel_size, const adz_max_pool_options *o)
 {
@@ -31,6 +32,7 @@ static adz_tensor *largest(
                     : adz_max_pool3d(x, kernel_size, o, NULL);
 }
 
+/* The mean of each window. */
 static adz_tensor *mean(int n, adz_tensor *x, adz_shape kernel_size, const adz_avg_pool_options *o)
 {
     return n == 1   ? adz_avg_pool1d(x, kernel_size.sizes[0], o)
@@ -49,6 +51,7 @@ static adz_tensor *of_infinity(int n, adz_tensor *x, const adzi_lp_pool_argument
                               : adz_neg(largest(n, adz_neg(absolute), all->kernel_size, &o));
 }
 
+/* Modules check their arguments by this when they are made. */
 bool adzi_lp_pool_read(
     const char *op, int n, adzi_lp_pool_arguments *all, const adz_lp_pool_options *options)
 {
@@ -67,6 +70,7 @@ bool adzi_lp_pool_read(
            adzi_spread(op, "stride", &all->o.stride, n, stride);
 }
 
+/* The pool of n dimensions. */
 static adz_tensor *lp_pool(const char *op, int n, adz_tensor *x, double norm_type,
     adz_shape kernel_size, const adz_lp_pool_options *options)
 {

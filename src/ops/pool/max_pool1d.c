@@ -1,5 +1,8 @@
 #include "ops/pool/max_pool.h"
 
+/* The largest element of each window of signals, and its index, torch.nn.functional.max_pool1d:
+ * x[N, C, L], or without N. The code of all max pools is in max_pool.c. */
+
 const adzi_op adzi_op_max_pool1d = { .name = "max_pool1d",
     .backward = adzi_max_pool_backward,
     .fused = adzi_max_pool_fused,

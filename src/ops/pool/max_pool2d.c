@@ -1,5 +1,8 @@
 #include "ops/pool/max_pool.h"
 
+/* The largest element of each window of images, and its index, torch.nn.functional.max_pool2d:
+ * x[N, C, H, W], or without N. The code of all max pools is in max_pool.c. */
+
 const adzi_op adzi_op_max_pool2d = { .name = "max_pool2d",
     .backward = adzi_max_pool_backward,
     .fused = adzi_max_pool_fused,

@@ -26,6 +26,8 @@ const adz_field adzi_max_unpool_rows[ADZI_MAX_UNPOOL_ROWS] = {
 
 ADZ_OPTIONS_TABLE(adz_max_unpool_options, ADZ_MAX_UNPOOL_OPTIONS, adzi_max_unpool_rows)
 
+/* Modules check their arguments by this when they are made. A list of one number becomes one number
+ * for each dimension, and a missing stride is the size of the windows. */
 bool adzi_max_unpool_read(
     const char *op, int n, adzi_max_unpool_arguments *all, const adz_max_unpool_options *options)
 {

@@ -5,7 +5,8 @@
 /* Condition numbers, torch.linalg.cond. A composition: quotients of singular values, or a norm
  * times that of the inverse. */
 
-/* The quotient of the largest and the smallest singular value, or its inverse. */
+/* The quotient of the largest and the smallest singular value, or its inverse. Singular values come
+ * in falling order. A singular matrix gives infinity. */
 static adz_tensor *quotient(adz_tensor *a, bool inverse)
 {
     adz_tensor *s = adz_svdvals(a);
@@ -16,7 +17,9 @@ static adz_tensor *quotient(adz_tensor *a, bool inverse)
     return inverse ? adz_div(smallest, largest) : adz_div(largest, smallest);
 }
 
-/* Singular matrices are replaced by the identity for the inverse, and get infinity. */
+/* A norm of the matrices times that of their inverses. Singular matrices are replaced by the
+ * identity for the inverse, and get infinity: adz_inv would refuse the batch. A matrix is singular
+ * if a pivot of its LU factors is 0. */
 static adz_tensor *product(adz_tensor *a, adz_matrix_norm_ord ord)
 {
     adz_tensor *lu = adz_lu_factor(adz_detach(a), NULL);
@@ -37,12 +40,14 @@ static adz_tensor *product(adz_tensor *a, adz_matrix_norm_ord ord)
     return adz_masked_fill(adz_mul(norms[0], norms[1]), singular, (double)INFINITY);
 }
 
+/* Norms of singular values take any matrices; the others need inverses, so square ones. */
 adz_tensor *adz_linalg_cond(adz_tensor *a, adz_matrix_norm_ord ord)
 {
     static const char op[] = "linalg_cond";
     if (!adzi_check_tensor(op, "a", a)) {
         return NULL;
     }
+    /* Their quotients need no inverse. */
     const bool by_values = ord == ADZ_MATRIX_NORM_TWO || ord == ADZ_MATRIX_NORM_MINUS_TWO;
     if (a->rank < 2 || (!by_values && adzi_rows(a) != adzi_columns(a))) {
         return adzi_fail(op, ADZ_ERR_SHAPE, "a%s holds no %smatrices", adzi_text_shape(a),

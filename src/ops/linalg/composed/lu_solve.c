@@ -6,10 +6,14 @@
 
 /* Systems whose matrix is known by its LU factors, torch.linalg.lu_solve. A composition.
  *
- *     P a = l u:   a x = b is l u x = P b,   and a^T x = b is u^T l^T P x = b */
+ *     P a = l u:   a x = b is l u x = P b,   and a^T x = b is u^T l^T P x = b
+ *
+ * Unknowns on the right side, x a = b, are those of a^T x^T = b^T. Gradients flow to lu and b, by
+ * the backwards of the triangular solves. */
 
 static const char op[] = "lu_solve";
 
+/* Checks what does not depend on the side of the unknowns: dtypes, and that pivots belong to lu. */
 static bool check(const adz_tensor *lu, const adz_tensor *pivots, const adz_tensor *b)
 {
     if (!adzi_check_tensor(op, "lu", lu) || !adzi_check_tensor(op, "pivots", pivots) ||
@@ -53,7 +57,8 @@ static adz_tensor *checked_pivots(adz_tensor *pivots, int64_t n)
                : NULL;
 }
 
-/* a x = b, or a^T x = b. */
+/* a x = b, or a^T x = b. The batches of lu and b broadcast. The rows of b are exchanged before the
+ * two triangular solves, and with a^T those of the result after them. */
 static adz_tensor *solve(adz_tensor *lu, adz_tensor *pivots, adz_tensor *b, bool transposed)
 {
     const int64_t n = adzi_rows(lu);
@@ -104,6 +109,7 @@ adz_tensor *adz_lu_solve(
     if (o.left) {
         return solve(lu, whole, b, o.adjoint);
     }
+    /* x a = b: the transposed system is solved, and its result turned back. */
     adz_tensor *turned = adzi_mt(b);
     adz_tensor *x = turned != NULL ? solve(lu, whole, turned, !o.adjoint) : NULL;
     return x != NULL ? adzi_mt(x) : NULL;

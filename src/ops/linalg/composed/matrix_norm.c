@@ -11,7 +11,9 @@ static adz_tensor *of_sums(adz_tensor *a, int summed, int other, bool largest)
                    : adz_amin(sums, ADZ_DIMS(other), ADZ_KEEPDIM);
 }
 
-/* The norms of singular values, in the shape of the results of the others. */
+/* The norms of singular values, in the shape of the results of the others. Singular values need the
+ * matrices in the last two dimensions; their own dimension is reduced, and the two dimensions of
+ * the matrices come back with size 1. */
 static adz_tensor *of_singular_values(adz_tensor *a, int row, int column, adz_matrix_norm_ord ord)
 {
     adz_tensor *moved = adz_movedim(a, ADZ_DIMS(row, column), ADZ_DIMS(-2, -1));
@@ -61,6 +63,7 @@ static bool check(const adz_tensor *a, adz_matrix_norm_ord ord, adz_dims *dims)
     return true;
 }
 
+/* The norms keep both dimensions with size 1 until the end, so that dropping them is one step. */
 adz_tensor *adz_matrix_norm(adz_tensor *a, adz_matrix_norm_ord ord, adz_dims dims, bool keepdim)
 {
     if (!check(a, ord, &dims)) {

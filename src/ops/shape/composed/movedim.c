@@ -1,6 +1,7 @@
 #include "ops/op.h"
 
-/* Moves dimensions, torch.movedim: a permutation. A composition. */
+/* Moves dimensions, torch.movedim: a permutation. A composition. Dimensions that are not named keep
+ * their order and fill the positions that are left. */
 adz_tensor *adz_movedim(adz_tensor *x, adz_dims source, adz_dims destination)
 {
     static const char op[] = "movedim";
@@ -27,6 +28,7 @@ adz_tensor *adz_movedim(adz_tensor *x, adz_dims source, adz_dims destination)
         moved[a] = true;
         from[b] = a;
     }
+    /* `next` is the first dimension of x that is not named and has no position yet. */
     adz_dims order = { .count = x->rank };
     for (int d = 0, next = 0; d < x->rank; ++d) {
         while (from[d] < 0 && moved[next]) {

@@ -3,7 +3,8 @@
 /* Stacks sequences of several lengths, torch.nn.utils.rnn.pad_sequence. A composition: each
  * sequence is padded to the longest length, and stack joins them. */
 
-/* The longest length, or -1 with the error recorded. */
+/* The longest length, or -1 with the error recorded: sequences have one dtype, and the same sizes
+ * but for the first. */
 static int64_t longest(adz_tensor *const *sequences, size_t n)
 {
     static const char op[] = "pad_sequence";
@@ -34,6 +35,7 @@ static int64_t longest(adz_tensor *const *sequences, size_t n)
     return most;
 }
 
+/* A sequence of the longest length is not copied before it is stacked. */
 adz_tensor *adz_pad_sequence(
     adz_tensor *const *sequences, size_t n, bool batch_first, double value, bool left)
 {

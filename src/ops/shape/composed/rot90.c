@@ -20,6 +20,8 @@ adz_tensor *adz_rot90(adz_tensor *x, int64_t k, adz_dims dims)
         return adzi_fail(op, ADZ_ERR_DIM, "dimension %d of x%s is no plane; give another one, too",
             a, adzi_text_shape(x));
     }
+    /* Four turns are none, and k may be negative. Results are new tensors, as those of adz_flip
+     * are. */
     switch ((k % 4 + 4) % 4) {
     case 1:
         return adz_clone(adz_transpose(adz_flip(x, ADZ_DIMS(b)), a, b));

@@ -28,6 +28,7 @@ adz_status adz_unpad_sequence(
             return adzi_no_results(out, room);
         }
     }
+    /* After a failure no result is left: the scope owns the views that were made. */
     for (size_t i = 0; i < n; ++i) {
         adz_tensor *one = adz_select(x, batch, (int64_t)i);
         out[i] = one != NULL ? adz_narrow(one, 0, 0, lengths[i]) : NULL;
