@@ -77,7 +77,8 @@ def exchange(program, folder):
     expected = {}
     for name, make in LAYERS.items():
         path = os.path.join(folder, name + ".safetensors")
-        if name == "rms_norm" and not hasattr(nn, "RMSNorm"):
+        if (name == "rms_norm" and not hasattr(nn, "RMSNorm") or
+                name.startswith("weight_norm") and not hasattr(parametrizations, "weight_norm")):
             print(f"{name:17} this PyTorch has none")
             continue
         model = make().eval()
