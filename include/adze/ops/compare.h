@@ -406,7 +406,7 @@ ADZ_API adz_tensor *adz_isneginf(adz_tensor *x);
  *
  *     y = a == b or |a - b| <= atol + rtol |b|, of which the latter must be finite
  *
- * Differences of two integers are computed in f64.
+ * Differences of two integers are exact.
  *
  * @param a          any shape, any dtype but f16 and bf16
  * @param b          broadcasts with a; other dtypes are promoted, which PyTorch refuses

@@ -454,14 +454,15 @@ ADZ_API adz_tensor *adz_matrix_norm(
 /**
  * Condition numbers of matrices: how far an error of b may grow in the solution of a x = b.
  *
- *     y = norm of a times norm of its inverse; INFINITY for a singular matrix
- *     y = s_max / s_min for ADZ_MATRIX_NORM_TWO, PyTorch's default, and s_min / s_max for MINUS_TWO
+ *     y = norm of a times norm of its inverse; INFINITY for a singular matrix or one with NaN
+ *     y = s_max / s_min for ADZ_MATRIX_NORM_TWO, PyTorch's default, and s_min / s_max for
+ * MINUS_TWO; NaN for a matrix of zeros
  *
  * @param a    a[..., n, n]; the norms of singular values' quotients also take a[..., m, n]
  * @param ord  which norm
  * @return     y[...], borrowed from the scope, or NULL
  * @errors     ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_NUMERIC (an element is not
- *             finite), ADZ_ERR_MEMORY
+ *             finite, for singular values), ADZ_ERR_MEMORY
  * @grad       a, to any order, where it is regular
  * @see        torch.linalg.cond
  */

@@ -394,13 +394,13 @@ ADZ_API adz_tensor *adz_scatter_reduce(adz_tensor *x, int dim, adz_tensor *index
  *
  *     y = x, then y[i][index[j]][k] += alpha source[i][j][k]   for dim 1
  *
- * f32 and f64 are summed in f64, in the order of the index.
+ * More than 16 numbers of f32 are summed in f64, in the order of the index.
  *
- * @param x       any dtype but f16 and bf16
+ * @param x       rank 1 or more, any dtype but f16 and bf16
  * @param dim     0 .. rank-1, or -rank .. -1 counted from the last
  * @param index   index[n], or a scalar for one subtensor; 0 .. size of dim - 1
- * @param source  of x's dtype, shaped like x but n along dim; for a scalar x a scalar or source[n]
- * @param alpha   the factor, a whole number for integers; PyTorch's default is 1
+ * @param source  of x's dtype, shaped like x but n along dim
+ * @param alpha   the factor, a whole number for integers and 1 for bool; PyTorch's default is 1
  * @return        y, shaped like x, borrowed from the scope, or NULL
  * @errors        ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT,
  *                ADZ_ERR_MEMORY

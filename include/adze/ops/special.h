@@ -252,7 +252,7 @@ ADZ_API adz_tensor *adz_sinc(adz_tensor *x);
  *     y = x 2^other
  *
  * @param x      any shape, any dtype but f16 and bf16
- * @param other  broadcasts with x; the power is computed in f64 if x is f64, else as adz_exp2 does
+ * @param other  broadcasts with x; the result is f64 if x or other is, else f32
  * @return       y in the promoted dtype, f32 for two integers; borrowed from the scope, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad         x and other, to any order

@@ -20,15 +20,25 @@ adz_tensor *adz_frac(adz_tensor *x)
     return adz_sub(x, adz_trunc(x));
 }
 
+/* Integers and bool as f32, so that their differences do not wrap. */
+static adz_tensor *as_float(const char *op, const char *name, adz_tensor *x)
+{
+    if (!adzi_check_tensor(op, name, x)) {
+        return NULL;
+    }
+    const adz_dtype dtype = (adz_dtype)x->dtype;
+    return dtype == ADZ_BOOL || adzi_is_integer(dtype) ? adz_to(x, ADZ_F32) : x;
+}
+
 /* torch.addcdiv. Integers are divided as floats, which PyTorch refuses. */
 adz_tensor *adz_addcdiv(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value)
 {
-    return adz_add_scaled(x, adz_div(a, b), value);
+    return adz_add(x, adz_div(adz_mul_number(as_float("addcdiv", "a", a), value), b));
 }
 
 adz_tensor *adz_addcdiv_(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value)
 {
-    return adz_add_scaled_(x, adz_div(a, b), value);
+    return adz_add_(x, adz_div(adz_mul_number(as_float("addcdiv_", "a", a), value), b));
 }
 
 /* torch.bitwise_not, the exclusive or with bits that are all 1. */
@@ -105,9 +115,13 @@ adz_tensor *adz_isclose(adz_tensor *a, adz_tensor *b, double rtol, double atol, 
     if (close == NULL || !is_tolerance("rtol", rtol) || !is_tolerance("atol", atol)) {
         return NULL;
     }
+    adz_tensor *difference = NULL; /* of two integers without rounding: f64 has 53 bits */
+    if (adzi_is_integer((adz_dtype)a->dtype) && adzi_is_integer((adz_dtype)b->dtype)) {
+        difference = adz_to(adz_sub(adz_maximum(a, b), adz_minimum(a, b)), ADZ_F64);
+    }
     a = adzi_is_float((adz_dtype)a->dtype) ? a : adz_to(a, ADZ_F64);
     b = adzi_is_float((adz_dtype)b->dtype) ? b : adz_to(b, ADZ_F64);
-    adz_tensor *error = adz_abs(adz_sub(a, b));
+    adz_tensor *error = adz_abs(difference != NULL ? difference : adz_sub(a, b));
     adz_tensor *allowed = adz_add_number(adz_mul_number(adz_abs(b), rtol), atol);
     close = adz_logical_or(close, adz_logical_and(adz_isfinite(error), adz_le(error, allowed)));
     return equal_nan ? adz_logical_or(close, adz_logical_and(adz_isnan(a), adz_isnan(b))) : close;
@@ -120,27 +134,27 @@ adz_tensor *adz_lcm(adz_tensor *a, adz_tensor *b)
     if (divisor == NULL) {
         return NULL;
     }
-    divisor = adz_maximum(divisor, adz_scalar(1, (adz_dtype)divisor->dtype));
+    divisor = adz_masked_fill(divisor, adz_eq_number(divisor, 0), 1);
     return adz_abs(adz_mul(adz_floor_divide(a, divisor), b));
 }
 
-/* torch.ldexp: x 2^other. */
+/* torch.ldexp: x 2^other. The power is multiplied in three parts, because 2^other alone may
+ * overflow or vanish where x 2^other does not. Beyond `most` every result is 0, infinite or NaN
+ * anyway. */
 adz_tensor *adz_ldexp(adz_tensor *x, adz_tensor *other)
 {
-    if (!adzi_check_tensor("ldexp", "x", x)) {
+    if (!adzi_check_tensor("ldexp", "x", x) || !adzi_check_tensor("ldexp", "other", other)) {
         return NULL;
     }
-    return adz_mul(x, adz_exp2(x->dtype == ADZ_F64 ? adz_to(other, ADZ_F64) : other));
-}
-
-/* Integers and bool as f32, so that their differences do not wrap. */
-static adz_tensor *as_float(const char *op, const char *name, adz_tensor *x)
-{
-    if (!adzi_check_tensor(op, name, x)) {
-        return NULL;
+    if (adzi_is_half((adz_dtype)other->dtype)) {
+        return adz_exp2(other); /* which refuses it */
     }
-    const adz_dtype dtype = (adz_dtype)x->dtype;
-    return dtype == ADZ_BOOL || adzi_is_integer(dtype) ? adz_to(x, ADZ_F32) : x;
+    const bool wide = x->dtype == ADZ_F64 || other->dtype == ADZ_F64;
+    const double most = wide ? 2200 : 300;
+    adz_tensor *e = adz_clamp(adz_to(other, wide ? ADZ_F64 : ADZ_F32), -most, most);
+    adz_tensor *third = adz_trunc(adz_div_number(adz_detach(e), 3)), *power = adz_exp2(third);
+    adz_tensor *rest = adz_exp2(adz_sub(adz_sub(e, third), third));
+    return adz_mul(adz_mul(adz_mul(x, power), power), rest);
 }
 
 /* torch.logaddexp2: log2(2^a + 2^b). The larger one is added to the logarithm of what is left, as a

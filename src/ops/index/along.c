@@ -73,6 +73,10 @@ adz_tensor *adz_index_add(
     if (at == NULL) {
         return NULL;
     }
+    if (x->dtype == ADZ_BOOL && alpha != 1) {
+        return adzi_fail(
+            op, ADZ_ERR_DTYPE, "x is bool, which takes no alpha but 1; convert it with adz_to");
+    }
     if (!adzi_is_float((adz_dtype)x->dtype) && alpha != trunc(alpha)) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "alpha is %s, but must be whole for integers",
             adzi_text_number(alpha));

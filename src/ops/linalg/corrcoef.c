@@ -32,5 +32,5 @@ adz_tensor *adz_corrcoef(adz_tensor *x)
     adz_tensor *products = unit != NULL ? adz_matmul(unit, adz_transpose(unit, 0, 1)) : NULL;
     /* Rounding may lead beyond 1. */
     adz_tensor *y = adz_clamp(products, -1, 1);
-    return y == NULL || x->rank == 2 ? y : adz_reshape(y, (adz_shape){ 0 });
+    return y == NULL || rows != 1 ? y : adz_reshape(y, (adz_shape){ 0 });
 }

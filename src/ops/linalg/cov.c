@@ -90,10 +90,15 @@ adz_tensor *adz_cov(adz_tensor *x, adz_tensor *fweights, adz_tensor *aweights, i
         return NULL;
     }
     adz_tensor *sum = adz_sum(w, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    if ((!adzi_is_none(fweights) || !adzi_is_none(aweights)) &&
+        !adzi_demand("cov", adz_ne_number(sum != NULL ? adz_detach(sum) : NULL, 0),
+            ADZ_ERR_ARGUMENT, "the weights sum to 0, so there is no mean")) {
+        return NULL;
+    }
     adz_tensor *mean = adz_div(adz_sum(adz_mul(rows_of, w), ADZ_DIMS(1), ADZ_KEEPDIM), sum);
     adz_tensor *far = adz_sub(rows_of, mean), *weighted = adz_mul(far, w);
     adz_tensor *transposed = weighted != NULL ? adz_transpose(weighted, 0, 1) : NULL;
     adz_tensor *squares = adz_matmul(far, transposed);
     adz_tensor *y = adz_div(squares, divisor(w, sum, aweights, correction));
-    return y == NULL || x->rank == 2 ? y : adz_reshape(y, (adz_shape){ 0 });
+    return y == NULL || rows != 1 ? y : adz_reshape(y, (adz_shape){ 0 });
 }

@@ -40,6 +40,11 @@ adz_tensor *adz_pdist(adz_tensor *x, double p)
             op, ADZ_ERR_ARGUMENT, "p is %s, but a distance needs 0 or more", adzi_text_number(p));
     }
     const int64_t n = x->sizes[0];
+    int64_t twice;
+    if (n > 0 && (__builtin_mul_overflow(n, n - 1, &twice) ||
+                     twice > INT64_MAX / (int64_t)sizeof(int64_t))) {
+        return adzi_fail(op, ADZ_ERR_SHAPE, "x%s has too many pairs of rows", adzi_text_shape(x));
+    }
     adz_tensor *first = pairs(n, false), *second = pairs(n, true);
     adz_tensor *a = first != NULL ? adz_index_select(x, 0, first) : NULL;
     adz_tensor *b = second != NULL ? adz_index_select(x, 0, second) : NULL;

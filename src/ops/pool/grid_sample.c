@@ -82,6 +82,9 @@ static tap tap_at(adz_tensor *at, int64_t size, adz_tensor *weight)
     t.inside = adz_logical_and(adz_ge_number(at, 0), adz_le_number(at, last));
     at = adz_hardtanh(adz_masked_fill(at, adz_isnan(at), 0), 0, last);
     t.index = adz_to(at, ADZ_I64);
+    if (size > (int64_t)1 << 24) { /* f32 may have rounded `last` up */
+        t.index = adz_clamp(t.index, 0, last);
+    }
     return t;
 }
 

@@ -196,8 +196,8 @@ static inline bool KERNEL(every_two)(const adzi_taps *t)
 
 static bool KERNEL(by_two)(const adzi_max_windows_args *a)
 {
-    return a->slices.in == 1 && a->slices.n == 1 && KERNEL(every_two)(&a->rows) &&
-           KERNEL(every_two)(&a->columns);
+    return a->slices.in == 1 && a->slices.n == 1 && adzi_taps_window(&a->slices, 0).count == 1 &&
+           KERNEL(every_two)(&a->rows) && KERNEL(every_two)(&a->columns);
 }
 
 #ifdef HAS_SHUFFLES

@@ -37,7 +37,8 @@ static adz_tensor *product(adz_tensor *a, adz_matrix_norm_ord ord)
     if (norms[0] == NULL || norms[1] == NULL) {
         return NULL;
     }
-    return adz_masked_fill(adz_mul(norms[0], norms[1]), singular, (double)INFINITY);
+    adz_tensor *y = adz_masked_fill(adz_mul(norms[0], norms[1]), singular, (double)INFINITY);
+    return y != NULL ? adz_masked_fill(y, adz_isnan(y), (double)INFINITY) : NULL; /* as PyTorch */
 }
 
 /* Norms of singular values take any matrices; the others need inverses, so square ones. */

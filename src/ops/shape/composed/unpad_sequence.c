@@ -6,10 +6,14 @@ adz_status adz_unpad_sequence(
     adz_tensor *x, const int64_t *lengths, size_t n, bool batch_first, adz_tensor **out)
 {
     static const char op[] = "unpad_sequence";
-    if (out == NULL || lengths == NULL) {
-        return adzi_error_null(op, out == NULL ? "out" : "lengths");
+    if (out == NULL) {
+        return adzi_error_null(op, "out");
     }
     const size_t room = n <= ADZI_LIST_MOST ? n : 0;
+    if (lengths == NULL) {
+        adzi_error_null(op, "lengths");
+        return adzi_no_results(out, room);
+    }
     if (!adzi_check_tensor(op, "x", x)) {
         return adzi_no_results(out, room);
     }
