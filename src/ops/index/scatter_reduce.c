@@ -19,11 +19,11 @@ static const char op[] = "scatter_reduce";
 
 typedef struct {
     int dim;
-    int reduce; /* an adz_scatter_reduction: a product or an extreme */
+    int reduce;        /* an adz_scatter_reduction: a product or an extreme */
+    bool include_self; /* x at the indices is an element, and not a start value of an extreme */
 } reduce_attr;
 
-static adz_tensor *reduced(
-    adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src, adz_scatter_reduction reduce);
+static adz_tensor *reduced(adz_tensor *x, adz_tensor *index, adz_tensor *src, reduce_attr attr);
 
 /* ---- gradients ------------------------------------------------------------------------------- */
 
@@ -39,14 +39,18 @@ static adz_tensor *at(const places *p, adz_tensor *value, bool of_src)
     return of_src ? adz_gather(value, p->dim, p->index) : value;
 }
 
-/* Elements that equal the extreme share the gradient. The shares are piecewise constant. */
-static void extreme_slopes(
-    const places *p, adz_tensor *const *in, adz_tensor *y, adz_tensor *dy, adz_tensor **gradients)
+/* Elements that equal the extreme share the gradient. The shares are piecewise constant. Without
+ * x, the start value at the indices has no share, even if an infinite element of src equals it. */
+static void extreme_slopes(const places *p, adz_tensor *const *in, adz_tensor *y, adz_tensor *dy,
+    bool include_self, adz_tensor **gradients)
 {
     adz_tensor *hits[2];
     for (int i = 0; i < 2; ++i) {
         adz_tensor *hit = adz_eq(in[i], at(p, y, i == 1));
         hits[i] = hit != NULL ? adz_to(hit, (adz_dtype)dy->dtype) : NULL;
+    }
+    if (!include_self) {
+        hits[0] = adz_scatter(hits[0], p->dim, p->index, adz_zeros_like(hits[1]));
     }
     adz_tensor *share = adz_div(dy, adz_scatter_add(hits[0], p->dim, p->index, hits[1]));
     for (int i = 0; i < 2; ++i) {
@@ -70,7 +74,8 @@ static void product_slopes(
         rest[i] = adz_where(is_zero[i], in[i], adz_zeros_like(in[i]));
         count[i] = is_zero[i] != NULL ? adz_to(is_zero[i], ADZ_I64) : NULL;
     }
-    adz_tensor *ones = reduced(factor[0], p->dim, p->index, factor[1], ADZ_SCATTER_PROD);
+    adz_tensor *ones =
+        reduced(factor[0], p->index, factor[1], (reduce_attr){ p->dim, ADZ_SCATTER_PROD, true });
     adz_tensor *zeros = adz_scatter_add(rest[0], p->dim, p->index, rest[1]);
     adz_tensor *all = adz_scatter_add(count[0], p->dim, p->index, count[1]);
     for (int i = 0; i < 2; ++i) {
@@ -96,7 +101,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         product_slopes(&p, in, dy[0], gradients);
     } else {
         adz_tensor *y = adzi_saved_result(node, 0);
-        extreme_slopes(&p, in, y, dy[0], gradients);
+        extreme_slopes(&p, in, y, dy[0], attr->include_self, gradients);
     }
     dx[0] = gradients[0];
     dx[2] = gradients[1];
@@ -105,7 +110,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 /* ---- the operator ---------------------------------------------------------------------------- */
 
-static const adz_field fields[] = { ADZI_FIELD(reduce_attr, dim), ADZI_FIELD(reduce_attr, reduce) };
+static const adz_field fields[] = { ADZI_FIELD(reduce_attr, dim), ADZI_FIELD(reduce_attr, reduce),
+    ADZI_FIELD(reduce_attr, include_self) };
 
 static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
 {
@@ -137,12 +143,10 @@ const adzi_op adzi_op_scatter_reduce = { .name = "scatter_reduce",
     ADZI_ATTRIBUTES(reduce_attr, fields),
     .strided_inputs = 1u << 0 | 1u << 1 | 1u << 2 };
 
-static adz_tensor *reduced(
-    adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src, adz_scatter_reduction reduce)
+static adz_tensor *reduced(adz_tensor *x, adz_tensor *index, adz_tensor *src, reduce_attr attr)
 {
     static const adzi_steps steps = { .check = adzi_scatter_check, .save = save, .launch = launch };
-    return ADZI_RUN_STEPS(
-        &adzi_op_scatter_reduce, steps, (&(reduce_attr){ dim, (int)reduce }), x, index, src);
+    return ADZI_RUN_STEPS(&adzi_op_scatter_reduce, steps, &attr, x, index, src);
 }
 
 /* ---- compositions ---------------------------------------------------------------------------- */
@@ -203,7 +207,7 @@ adz_tensor *adz_scatter_reduce(adz_tensor *x, int dim, adz_tensor *index, adz_te
         return NULL;
     }
     if (reduce != ADZ_SCATTER_SUM && reduce != ADZ_SCATTER_MEAN) {
-        return reduced(start, dim, index, part, reduce);
+        return reduced(start, index, part, (reduce_attr){ dim, (int)reduce, include_self });
     }
     adz_tensor *sum = adz_scatter_add(start, dim, index, part);
     return reduce == ADZ_SCATTER_SUM || sum == NULL

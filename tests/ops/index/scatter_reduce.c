@@ -61,6 +61,19 @@ FACT(ties_share)
     ASSERT_VALUES(gradient_of(weighted, src), ADZ_F64, 3, 3, 5);
 }
 
+FACT(an_infinite_extreme_shares_with_src_alone)
+{
+    adz_tensor *index = VALUES(ADZ_I64, 0, 1, 2, 2);
+    for (int i = 0; i < 2; ++i) {
+        const adz_scatter_reduction reduce = i == 0 ? ADZ_SCATTER_AMAX : ADZ_SCATTER_AMIN;
+        const double start = i == 0 ? -(double)INFINITY : (double)INFINITY;
+        adz_tensor *x = LEAF(0, 0, 0, 0), *src = LEAF(start, 1, start, start);
+        adz_tensor *y = adz_scatter_reduce(x, 0, index, src, reduce, false);
+        ASSERT_VALUES(gradient_of(y, src), ADZ_F64, 1, 1, 0.5, 0.5);
+        ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 0, 0, 0, 1);
+    }
+}
+
 FACT(products_with_zeros_have_both_derivatives)
 {
     adz_tensor *x = LEAF(2, 0, 0, 3), *src = LEAF(0, 5, 0, 7);
@@ -80,6 +93,7 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(ends_of_whole_numbers_are_right),
     cmocka_unit_test(nan_wins_and_stays),
     cmocka_unit_test(ties_share),
+    cmocka_unit_test(an_infinite_extreme_shares_with_src_alone),
     cmocka_unit_test(products_with_zeros_have_both_derivatives),
 };
 
