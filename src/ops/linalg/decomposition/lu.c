@@ -7,6 +7,7 @@
  * torch.linalg.lu, a composition of lu_factor. */
 
 KERNEL_TABLE_PRODUCT(lu_factor);
+KERNEL_TABLE_PRODUCT(lu_factor_in_place);
 KERNEL_TABLE_PRODUCT(lu_solve);
 KERNEL_TABLE_PRODUCT(lu_determinant);
 
@@ -28,6 +29,19 @@ bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factor
     adzi_launch(KERNEL_FOR(lu_factor, a->dtype), adzi_lu_args, &args, found->numel,
         adzi_batch_grain((double)n * (double)n * (double)n * 2 / 3));
     return !regular || adzi_check_info(op, found, a, "a", "is singular: pivot %lld is 0");
+}
+
+void adzi_lu_factor_in_place(adz_tensor *a, adz_tensor *pivots)
+{
+    const adzi_lu_in_place_args args = { .lu = a->data,
+        .pivots = (int64_t *)(void *)pivots->data,
+        .m = adzi_rows(a),
+        .n = adzi_columns(a) };
+    const double least = (double)(args.m < args.n ? args.m : args.n);
+    if (a->numel > 0) {
+        adzi_launch(KERNEL_FOR(lu_factor_in_place, a->dtype), adzi_lu_in_place_args, &args,
+            adzi_batch_count(a), adzi_batch_grain((double)args.m * (double)args.n * least));
+    }
 }
 
 bool adzi_lu_factor_kept(const adzi_call *call, adz_tensor *a, adzi_lu *factors)

@@ -15,6 +15,10 @@ typedef struct adzi_lu {
  * if a pivot is 0. */
 bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factors);
 
+/** Replaces the matrices of a[..., m, n], contiguous, by their factors; pivots[..., min(m, n)]
+ * count from 0. */
+void adzi_lu_factor_in_place(adz_tensor *a, adz_tensor *pivots);
+
 /** Factors the matrices of `a` if the call keeps the factors or the matrices are large. Else the
  * result has no pivots. */
 bool adzi_lu_factor_kept(const adzi_call *call, adz_tensor *a, adzi_lu *factors);

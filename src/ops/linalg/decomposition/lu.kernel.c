@@ -59,6 +59,26 @@ void KERNEL(lu_factor)(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* The first k columns have all exchanges. The columns to the right of them, if any, are only
+ * rows of U: they follow the exchanges and are solved. */
+void KERNEL(lu_factor_in_place)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_lu_in_place_args *args = block;
+    const int64_t m = args->m, n = args->n, k = m < n ? m : n;
+    for (int64_t item = begin; item < end; ++item) {
+        elem *a = (elem *)(void *)args->lu + item * m * n;
+        int64_t *pivots = args->pivots + item * k;
+        KERNEL(factor_lu)(a, n, m, k, pivots);
+        if (n > k) {
+            for (int64_t j = 0; j < k; ++j) {
+                KERNEL(swap_rows)(a + k, n, j, pivots[j], n - k);
+            }
+            const KERNEL(triangle) l = { a, n, false, false, true };
+            KERNEL(solve_triangle)(&l, k, a + k, n, n - k);
+        }
+    }
+}
+
 /* The exchanges of several items: row i of P b is row order[i] of b. */
 typedef int KERNEL(orders)[ADZI_MATRIX_LANES][ADZI_LANES_MOST];
 

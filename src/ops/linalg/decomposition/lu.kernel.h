@@ -21,6 +21,15 @@ typedef struct adzi_lu_args {
 
 ADZI_ADDRESSES(adzi_lu_args, a, lu, pivots, found);
 
+/** Arguments of lu_factor_in_place. */
+typedef struct adzi_lu_in_place_args {
+    char *lu;        /**< [items, m, n]: matrices of any size, which become their factors */
+    int64_t *pivots; /**< [items, min(m, n)] */
+    int64_t m, n;
+} adzi_lu_in_place_args;
+
+ADZI_ADDRESSES(adzi_lu_in_place_args, lu, pivots);
+
 /** Arguments of lu_solve. */
 typedef struct adzi_lu_solve_args {
     const char *lu;

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "base/threads/parallel.h"
 #include "ops/linalg/decomposition/batch.h"
 #include "ops/linalg/decomposition/lu.h"
@@ -13,10 +11,9 @@
  *     middle = tril(l1^T dl1 - du2 u2^T, -1) + triu(du1 u1^T - l2^T dl2)
  *     d(P a) = [l1^-T middle u1^-T, l1^-T du2; dl2 u1^-T, -]
  *
- * a[..., m, n], k = min(m, n). The kernel factors square matrices, so others get rows or columns of
- * zeros for the factorisation: a row of zeros is never exchanged with another one. The node saves y
- * and the pivots. u takes part with the size 1, since its size cancels: Note [Scaled backwards] in
- * scale.h. */
+ * a[..., m, n], k = min(m, n). Square matrices have a kernel that several operators share; others
+ * are factored in the result itself. The node saves y and the pivots. u takes part with the size 1,
+ * since its size cancels: Note [Scaled backwards] in scale.h. */
 
 /* ---- gradient -------------------------------------------------------------------------------- */
 
@@ -83,46 +80,10 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* Arguments of move_rows. Units are the rows of `to`, of all items. */
-typedef struct {
-    const char *from; /* [items, from_rows] rows of from_bytes */
-    char *to;         /* [items, to_rows] rows of to_bytes */
-    int64_t from_rows, from_bytes, to_rows, to_bytes;
-} move_args;
-
-ADZI_ADDRESSES(move_args, from, to);
-
-/* Copies the elements that both have; others are 0. */
-static void move_rows(const void *block, int64_t begin, int64_t end)
-{
-    const move_args *args = block;
-    const int64_t least = args->from_bytes < args->to_bytes ? args->from_bytes : args->to_bytes;
-    for (int64_t r = begin; r < end; ++r) {
-        const int64_t item = r / args->to_rows, i = r % args->to_rows;
-        const int64_t bytes = i < args->from_rows ? least : 0;
-        char *to = args->to + r * args->to_bytes;
-        memcpy(to, args->from + (item * args->from_rows + i) * args->from_bytes, (size_t)bytes);
-        memset(to + bytes, 0, (size_t)(args->to_bytes - bytes));
-    }
-}
-
-/* Moves matrices into those of another size, both contiguous. */
-static void resize(adz_tensor *to, const adz_tensor *from)
-{
-    const int64_t item = (int64_t)adz_dtype_size((adz_dtype)to->dtype);
-    const move_args args = { from->data, to->data, adzi_rows(from), adzi_columns(from) * item,
-        adzi_rows(to), adzi_columns(to) * item };
-    if (to->numel > 0) {
-        adzi_launch(move_rows, move_args, &args, adzi_batch_count(to) * args.to_rows,
-            adzi_grain_of(ADZI_POINTWISE_GRAIN, adzi_columns(to)));
-    }
-}
-
 /* Arguments of count_from_one. Units are pivots. */
 typedef struct {
-    const int64_t *from; /* [items, from_count] */
-    int64_t *to;         /* [items, count] */
-    int64_t from_count, count;
+    const int64_t *from;
+    int64_t *to; /* may be `from` */
 } pivot_args;
 
 ADZI_ADDRESSES(pivot_args, from, to);
@@ -131,7 +92,7 @@ static void count_from_one(const void *block, int64_t begin, int64_t end)
 {
     const pivot_args *args = block;
     for (int64_t i = begin; i < end; ++i) {
-        args->to[i] = args->from[i / args->count * args->from_count + i % args->count] + 1;
+        args->to[i] = args->from[i] + 1;
     }
 }
 
@@ -147,29 +108,20 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 
 static bool compute(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
-    static const char op[] = "lu_factor";
     adz_tensor *a = in[0];
-    const int64_t m = adzi_rows(a), n = adzi_columns(a), size = m > n ? m : n;
     (void)call, (void)block;
     y[2] = y[1]; /* what the node keeps */
-    adzi_lu factors = { NULL, NULL };
-    if (m != n) {
-        int64_t sizes[ADZ_MAX_RANK];
-        memcpy(sizes, a->sizes, sizeof sizes);
-        sizes[a->rank - 2] = sizes[a->rank - 1] = size;
-        adz_tensor *square = adzi_scratch(op, (adz_dtype)a->dtype, a->rank, sizes);
-        if (square == NULL) {
-            return false;
-        }
-        resize(square, a);
-        a = square;
-    }
-    if (!adzi_lu_factor(op, a, false, &factors)) {
+    adzi_lu factors = { y[0], y[1] };
+    if (adzi_rows(a) != adzi_columns(a)) {
+        adzi_copy(y[0], a);
+        adzi_lu_factor_in_place(y[0], y[1]);
+    } else if (adzi_lu_factor("lu_factor", a, false, &factors)) {
+        adzi_copy(y[0], factors.lu);
+    } else {
         return false;
     }
-    resize(y[0], factors.lu);
     const pivot_args args = { (const int64_t *)(const void *)factors.pivots->data,
-        (int64_t *)(void *)y[1]->data, size, m < n ? m : n };
+        (int64_t *)(void *)y[1]->data };
     if (y[1]->numel > 0) {
         adzi_launch(count_from_one, pivot_args, &args, y[1]->numel, ADZI_POINTWISE_GRAIN);
     }

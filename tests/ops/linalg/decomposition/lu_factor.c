@@ -35,7 +35,33 @@ FACT(wide_and_tall_ones_are_products)
     }
 }
 
+/* A square matrix of as many rows would not fit into the memory. */
+FACT(memory_follows_the_elements)
+{
+    const int64_t sizes[][2] = { { 200000, 3 }, { 3, 200000 } };
+    for (int i = 0; i < 2; ++i) {
+        const int64_t m = sizes[i][0], n = sizes[i][1];
+        adz_tensor *a = adz_requires_grad_(normal_matrices(ADZ_SHAPE(m, n)), true);
+        adz_tensor *pivots = NULL, *l, *u;
+        assert_non_null(adz_lu_factor(a, &pivots));
+        assert_int_equal(adz_lu(a, NULL, &l, &u), ADZ_OK);
+        adz_tensor *product = adz_matmul(l, u);
+        const int64_t *pivot = adz_tensor_data_i64(pivots);
+        adz_tensor *rows = adz_arange(0, (double)m, 1, ADZ_I64);
+        int64_t *row = adz_tensor_data_i64(rows);
+        for (int64_t k = 0; k < 3; ++k) {
+            const int64_t t = row[k];
+            row[k] = row[pivot[k] - 1];
+            row[pivot[k] - 1] = t;
+        }
+        assert_true(farthest(product, adz_index_select(a, 0, rows)) < 1e-12);
+        adz_tensor *ones = adz_ones(ADZ_SHAPE(m, n), ADZ_F64);
+        assert_true(farthest(gradient_of(product, a), ones) < 1e-9);
+    }
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(memory_follows_the_elements),
     cmocka_unit_test(pivots_count_from_one),
     cmocka_unit_test(a_singular_matrix_has_factors_without_a_gradient),
     cmocka_unit_test(wide_and_tall_ones_are_products),
