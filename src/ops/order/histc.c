@@ -18,7 +18,8 @@ typedef struct {
 static bool find_ends(adz_tensor *x, ends *e)
 {
     adz_tensor *low = adz_min(x), *high = adz_max(x);
-    if (!adzi_demand("histc", adz_isfinite(adz_sub(high, low)), ADZ_ERR_NUMERIC,
+    adz_tensor *finite = adz_logical_and(adz_isfinite(low), adz_isfinite(high));
+    if (!adzi_demand("histc", finite, ADZ_ERR_NUMERIC,
             "min equals max, so the ends come from x, which has an element that is not finite; give min and max")) {
         return false;
     }
@@ -26,6 +27,27 @@ static bool find_ends(adz_tensor *x, ends *e)
     e->low = adz_where(one, adz_sub_number(low, 1), low);
     e->high = adz_where(one, adz_add_number(high, 1), high);
     return e->low != NULL && e->high != NULL;
+}
+
+/* Halves of f64, whose differences do not overflow. */
+static adz_tensor *half(adz_tensor *t)
+{
+    return t != NULL ? adz_mul_number(adz_to(t, ADZ_F64), 0.5) : NULL;
+}
+
+/* The bin of each element as an f64, before it is rounded. Halves of f64 give it where the product
+ * or the distance of the ends overflows. */
+static adz_tensor *position(adz_tensor *x, const ends *e, int64_t bins)
+{
+    adz_tensor *product = adz_mul_number(adz_sub(x, e->low), (double)bins);
+    adz_tensor *size = adz_sub(e->high, e->low);
+    adz_tensor *near = adz_div(product, size), *low = half(e->low);
+    adz_tensor *far = adz_div(adz_sub(half(x), low), adz_sub(half(e->high), low));
+    adz_tensor *sound = adz_logical_and(adz_isfinite(product), adz_isfinite(size));
+    if (near == NULL) {
+        return NULL;
+    }
+    return adz_where(sound, adz_to(near, ADZ_F64), adz_mul_number(far, (double)bins));
 }
 
 static bool check(const adz_tensor *x, int64_t bins, double min, double max)
@@ -72,8 +94,7 @@ adz_tensor *adz_histc(adz_tensor *x, int64_t bins, double min, double max)
         e.high = adz_scalar(min == max ? max + 1 : max, dtype);
     }
     adz_tensor *inside = adz_logical_and(adz_ge(flat, e.low), adz_le(flat, e.high));
-    adz_tensor *bin = adz_mul_number(adz_sub(flat, e.low), (double)bins);
-    bin = adz_div(bin, adz_sub(e.high, e.low));
+    adz_tensor *bin = position(flat, &e, bins);
     bin = adz_masked_fill(bin, adz_logical_not(inside), 0); /* NaN is no index */
     bin = adz_clamp(adz_to(bin, ADZ_I64), 0, (double)(bins - 1));
     adz_tensor *zeros = adz_zeros(ADZ_SHAPE(bins), ADZ_I64);

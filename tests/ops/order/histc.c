@@ -17,7 +17,19 @@ FACT(elements_outside_and_nan_are_not_counted)
     ASSERT_REFUSED(adz_histc(x, 2, 1, 1), ADZ_ERR_NUMERIC, "not finite; give min and max");
 }
 
+FACT(ranges_near_the_largest_number_have_their_bins)
+{
+    adz_tensor *x = VALUES(ADZ_F32, 3e38, 1e38, 2.2e38);
+    ASSERT_VALUES(adz_histc(x, 4, 0, 3.4e38), ADZ_F32, 0, 1, 1, 1);
+    ASSERT_VALUES(adz_histc(x, 4, 0, 0), ADZ_F32, 1, 0, 1, 1);
+    adz_tensor *wide = VALUES(ADZ_F32, -3e38, 3e38, 1.5e38, 1);
+    ASSERT_VALUES(adz_histc(wide, 2, 0, 0), ADZ_F32, 1, 3);
+    ASSERT_VALUES(adz_histc(wide, 3, -3e38, 3e38), ADZ_F32, 1, 1, 2);
+    ASSERT_VALUES(adz_histc(VALUES(ADZ_F64, -1.5e308, 1.5e308, 1), 2, 0, 0), ADZ_F64, 1, 2);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(ranges_near_the_largest_number_have_their_bins),
     cmocka_unit_test(elements_outside_and_nan_are_not_counted),
 };
 
