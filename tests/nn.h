@@ -14,6 +14,7 @@
 
 #include "adze/adze.h"
 #include "base/alloc.h"
+#include "base/threads/thread.h"
 #include "errors.h"
 
 /** Whether all elements of t are within `tolerance` of the given numbers, in order. */
@@ -109,6 +110,7 @@ static inline int refuse_each_request(bool (*exercise)(void))
             assert_int_equal(adz_error_take(NULL, 0), ADZ_ERR_MEMORY);
         }
         assert_int_equal(adzi_live_tensors(), live);
+        assert_int_equal(adzi_self()->holds, 0); /* later errors are reported */
     }
     return points - 1;
 }

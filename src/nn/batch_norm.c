@@ -209,7 +209,7 @@ static adz_module *batch_norm_new(
     adzi_build build = adzi_build_begin();
     adz_module *self = adzi_module_of(&types[spatial - 1], &s, sizeof s);
     if (self == NULL) {
-        return NULL;
+        return adzi_build_end(build, NULL, false);
     }
     const adz_batch_norm1d_options o = s.o;
     const bool track = o.track_running_stats;

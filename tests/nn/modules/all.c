@@ -158,9 +158,18 @@ static bool exercise(void)
     return good;
 }
 
+static bool make_norm(void)
+{
+    adz_module *m = adz_batch_norm1d_new(3, NULL);
+    const bool good = m != NULL;
+    adz_module_release(&m);
+    return good;
+}
+
 static void refused_memory_leaks_nothing(void **state)
 {
     (void)state;
+    assert_true(refuse_each_request(make_norm) > 3);
     int points = refuse_each_request(exercise);
     printf("%d failure points\n", points);
     assert_true(points > 60);
