@@ -153,6 +153,11 @@ adz_status adzi_module_remove_parameter(const char *op, adz_module *module, cons
     if (i == module->n_parameters) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "%s has no parameter %s", module->type.name, name);
     }
+    if (module->parameters[i].tensor == NULL) {
+        return adzi_error(op, ADZ_ERR_STATE,
+            "%s is parametrised; adz_module_remove_parametrizations makes it a plain parameter first",
+            name);
+    }
     const adzi_slot gone = module->parameters[i];
     const bool none = adzi_is_none(gone.tensor);
     if (!none && gone.tensor->gradient != NULL && gone.tensor->gradient->place != NULL) {

@@ -199,6 +199,21 @@ static void bad_parameters_are_refused(void **state)
     adz_module_release(&dict);
 }
 
+/* A parametrised parameter is no tensor that could be taken out. */
+static void parametrised_parameters_are_not_removed(void **state)
+{
+    (void)state;
+    const adz_named_tensor named[] = { { "w", adz_ones(ADZ_SHAPE(2, 3), ADZ_F32) } };
+    adz_module *dict = adz_parameter_dict_new(named, 1);
+    assert_int_equal(adz_weight_norm(dict, "w", 0), ADZ_OK);
+    assert_int_equal(adz_parameter_dict_remove(dict, "w"), ADZ_ERR_STATE);
+    expect_error(ADZ_ERR_STATE, "w is parametrised; adz_module_remove_parametrizations");
+    assert_int_equal(adz_module_remove_parametrizations(dict, "w", true), ADZ_OK);
+    assert_int_equal(adz_parameter_dict_remove(dict, "w"), ADZ_OK);
+    assert_int_equal(adz_module_parameter_count(dict), 0);
+    adz_module_release(&dict);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +224,7 @@ int main(void)
         TEST(parameters_stand_in_a_list),
         TEST(parameters_stand_in_a_dict),
         TEST(bad_parameters_are_refused),
+        TEST(parametrised_parameters_are_not_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
