@@ -80,19 +80,20 @@ adz_status adz_module_dict_remove(adz_module *dict, const char *key)
 /* ---- ParameterList and ParameterDict --------------------------------------------------------- */
 
 /* Writes a line for each parameter. PyTorch names the dtype in two ways: `by_class` gives
- * torch.FloatTensor, else torch.float32. */
+ * torch.FloatTensor, else torch.float32. The value of a parametrised parameter is a tensor. */
 static size_t print_parameters(const adz_module *self, bool by_class, char *buffer, size_t size)
 {
     adzi_text text = { 0 };
     for (size_t i = 0; i < self->n_parameters; ++i) {
-        const adz_tensor *t = self->parameters[i].tensor;
+        const adz_tensor *t = adzi_parameter(self, i);
         adzi_text_format(&text, "%s  (%s): ", i > 0 ? "\n" : "", self->parameters[i].name);
-        if (adzi_is_none(t)) {
+        if (t == NULL || adzi_is_none(t)) {
             adzi_text_add(&text, "Object of type: NoneType");
             continue;
         }
         const char *type = t->dtype == ADZ_F32 ? "FloatTensor" : "DoubleTensor";
-        adzi_text_format(&text, "Parameter containing: [torch.%s of size ",
+        adzi_text_format(&text, "%s containing: [torch.%s of size ",
+            self->parameters[i].tensor != NULL ? "Parameter" : "Tensor",
             by_class ? type : adz_dtype_name((adz_dtype)t->dtype));
         for (int d = 0; d < t->rank; ++d) {
             adzi_text_format(&text, "%s%lld", d > 0 ? "x" : "", (long long)t->sizes[d]);

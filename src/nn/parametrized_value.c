@@ -262,7 +262,9 @@ bool adzi_parametrized_stand_in(const adz_module *module)
             const adz_module *list = adzi_parametrization_list(module->type.name, module, i);
             const adzi_parametrization_state *state = list != NULL ? list->state : NULL;
             adz_tensor *value = state != NULL
-                                    ? adz_expand(adz_empty(ADZ_SHAPE_SCALAR, ADZ_F32), state->shape)
+                                    ? adz_expand(adz_empty(ADZ_SHAPE_SCALAR,
+                                                     (adz_dtype)adzi_parameter(list, 0)->dtype),
+                                          state->shape)
                                     : NULL;
             if (value == NULL || !add_note((note){ adzi_self(), module, SIZE_MAX, i, value })) {
                 return false;

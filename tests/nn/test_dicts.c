@@ -214,6 +214,37 @@ static void parametrised_parameters_are_not_removed(void **state)
     adz_module_release(&dict);
 }
 
+/* The value of a parametrised parameter is a tensor, not a parameter. It is not computed. */
+static void parametrised_parameters_are_printed(void **state)
+{
+    (void)state;
+    const adz_named_tensor named[] = { { "w", adz_ones(ADZ_SHAPE(2, 3), ADZ_F64) } };
+    adz_module *dict = adz_parameter_dict_new(named, 1);
+    adz_module *list = adz_parameter_list_new(
+        (adz_tensor *[]){ adz_ones(ADZ_SHAPE(3, 2), ADZ_F32), adz_ones(ADZ_SHAPE(4), ADZ_F32) }, 2);
+    assert_int_equal(adz_weight_norm(dict, "w", 0), ADZ_OK);
+    assert_int_equal(adz_weight_norm(list, "0", 0), ADZ_OK);
+    expect_print(dict, "ParametrizedParameterDict(\n"
+                       "    (w): Tensor containing: [torch.DoubleTensor of size 2x3]\n"
+                       "  (parametrizations): ModuleDict(\n"
+                       "    (w): ParametrizationList(\n"
+                       "      (0): _WeightNorm()\n"
+                       "    )\n"
+                       "  )\n"
+                       ")");
+    expect_print(list, "ParametrizedParameterList(\n"
+                       "    (0): Tensor containing: [torch.float32 of size 3x2]\n"
+                       "    (1): Parameter containing: [torch.float32 of size 4]\n"
+                       "  (parametrizations): ModuleDict(\n"
+                       "    (0): ParametrizationList(\n"
+                       "      (0): _WeightNorm()\n"
+                       "    )\n"
+                       "  )\n"
+                       ")");
+    adz_module_release(&dict);
+    adz_module_release(&list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +256,7 @@ int main(void)
         TEST(parameters_stand_in_a_dict),
         TEST(bad_parameters_are_refused),
         TEST(parametrised_parameters_are_not_removed),
+        TEST(parametrised_parameters_are_printed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
