@@ -8,6 +8,7 @@
 #include "adze/nn/parametrize.h"
 #include "adze/ops/convert.h"
 #include "base/capture.h"
+#include "base/door.h"
 #include "base/error.h"
 #include "nn/containers.h"
 #include "tensor/shape.h"
@@ -158,6 +159,27 @@ static void empty_slot(adz_module *module, size_t i)
     adzi_drop(t);
 }
 
+/* What a parametrisation that is registered makes of its originals. It reports its errors at once
+ * (Note [Reports after cleaning up]). */
+static adz_tensor *first_value(adz_module *parametrization, const adz_values *originals)
+{
+    const unsigned holds = adzi_pause_reports();
+    adz_tensor *y = adzi_parametrization_apply(parametrization, originals);
+    adzi_resume_reports(holds);
+    return y;
+}
+
+/* The value of parameter i, and what a further parametrisation makes of it. */
+static adz_tensor *next_value(
+    adz_module *module, size_t i, adz_module *parametrization, adz_tensor **value)
+{
+    const unsigned holds = adzi_pause_reports();
+    *value = adzi_parametrized(module, i);
+    adz_tensor *y = *value != NULL ? adz_module_forward(parametrization, *value) : NULL;
+    adzi_resume_reports(holds);
+    return y;
+}
+
 /* The first parametrisation of parameter i. */
 static bool register_first(
     const char *op, adz_module *module, size_t i, adz_module *parametrization)
@@ -168,7 +190,7 @@ static bool register_first(
     adzi_values_begin(&originals);
     bool good = adzi_parametrization_invert(op, parametrization, t, &originals);
     good = good && adzi_parametrized_like(op, "the result of the parametrisation",
-                       adzi_parametrization_apply(parametrization, &originals), t);
+                       first_value(parametrization, &originals), t);
     if (good && originals.count == 1) {
         good = adzi_parametrized_like(op, "the original", originals.items[0].tensor, t);
     } else if (good && t->gradient != NULL && t->gradient->place != NULL) {
@@ -194,8 +216,8 @@ static bool register_first(
 static bool register_next(const char *op, adz_module *module, size_t i, adz_module *parametrization)
 {
     adz_module *list = adzi_parametrization_list(op, module, i);
-    adz_tensor *value = list != NULL ? adzi_parametrized(module, i) : NULL;
-    adz_tensor *y = value != NULL ? adz_module_forward(parametrization, value) : NULL;
+    adz_tensor *value = NULL;
+    adz_tensor *y = list != NULL ? next_value(module, i, parametrization, &value) : NULL;
     bool good =
         y != NULL && adzi_parametrized_like(op, "the result of the parametrisation", y, value);
     adz_values originals;
@@ -238,6 +260,21 @@ static size_t find_parameter(const char *op, const adz_module *module, const cha
     return i;
 }
 
+typedef struct registration {
+    const char *op;
+    adz_module *module;
+    size_t i;
+    adz_module *parametrization;
+} registration;
+
+static bool run_registration(void *state)
+{
+    const registration *r = state;
+    return r->module->parameters[r->i].tensor == NULL
+               ? register_next(r->op, r->module, r->i, r->parametrization)
+               : register_first(r->op, r->module, r->i, r->parametrization);
+}
+
 static bool register_checked(
     const char *op, adz_module *module, const char *name, adz_module *parametrization)
 {
@@ -256,11 +293,9 @@ static bool register_checked(
     if (scope == NULL) {
         return false;
     }
-    const bool before = adz_set_grad_enabled(false);
-    const bool good = module->parameters[i].tensor == NULL
-                          ? register_next(op, module, i, parametrization)
-                          : register_first(op, module, i, parametrization);
-    adz_set_grad_enabled(before);
+    const adzi_door door = { .op = op, .mode = ADZI_DOOR_RECORDS_NOTHING };
+    registration r = { op, module, i, parametrization };
+    const bool good = adzi_through_door(&door, run_registration, &r);
     adz_scope_close(scope);
     return good;
 }
@@ -302,6 +337,22 @@ static adz_tensor *plain_parameter(
     return value != NULL ? own_copy(value, wants) : NULL;
 }
 
+typedef struct removal {
+    const char *op;
+    adz_module *module;
+    size_t i;
+    const adz_module *list;
+    bool keep_value;
+    adz_tensor *result;
+} removal;
+
+static bool run_removal(void *state)
+{
+    removal *r = state;
+    r->result = plain_parameter(r->op, r->module, r->i, r->list, r->keep_value);
+    return r->result != NULL;
+}
+
 /* Makes t the parameter of the empty slot. */
 static bool refill_slot(const char *op, adz_module *module, size_t i, adz_tensor *t)
 {
@@ -327,10 +378,10 @@ adz_status adz_module_remove_parametrizations(
     if (scope == NULL) {
         return adz_error_code();
     }
-    const bool before = adz_set_grad_enabled(false);
-    adz_tensor *t = plain_parameter(op, module, i, list, leave_parametrized);
-    adz_set_grad_enabled(before);
-    const bool good = t != NULL && refill_slot(op, module, i, t);
+    const adzi_door door = { .op = op, .mode = ADZI_DOOR_RECORDS_NOTHING };
+    removal r = { op, module, i, list, leave_parametrized, NULL };
+    const bool good =
+        adzi_through_door(&door, run_removal, &r) && refill_slot(op, module, i, r.result);
     adz_scope_close(scope);
     return good ? ADZ_OK : adz_error_code();
 }

@@ -5,6 +5,7 @@
 #include "adze/autograd.h"
 #include "adze/ops/convert.h"
 #include "base/capture.h"
+#include "base/door.h"
 #include "base/error.h"
 #include "nn/parametrize.h"
 
@@ -53,6 +54,19 @@ static bool assign(const char *op, adz_module *module, size_t i, adz_tensor *val
     return good;
 }
 
+typedef struct assignment {
+    const char *op;
+    adz_module *module;
+    size_t i;
+    adz_tensor *value;
+} assignment;
+
+static bool run_assignment(void *state)
+{
+    const assignment *a = state;
+    return assign(a->op, a->module, a->i, a->value);
+}
+
 adz_status adz_module_assign_parametrized(adz_module *module, const char *name, adz_tensor *value)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
@@ -63,9 +77,9 @@ adz_status adz_module_assign_parametrized(adz_module *module, const char *name, 
     if (scope == NULL) {
         return adz_error_code();
     }
-    const bool before = adz_set_grad_enabled(false);
-    const bool good = assign(op, module, i, value);
-    adz_set_grad_enabled(before);
+    const adzi_door door = { .op = op, .mode = ADZI_DOOR_RECORDS_NOTHING };
+    assignment a = { op, module, i, value };
+    const bool good = adzi_through_door(&door, run_assignment, &a);
     adz_scope_close(scope);
     return good ? ADZ_OK : adz_error_code();
 }

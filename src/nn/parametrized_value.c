@@ -101,7 +101,7 @@ bool adzi_parametrization_invert(
     const char *op, adz_module *parametrization, adz_tensor *value, adz_values *originals)
 {
     const adz_module_type *type = &parametrization->type;
-    const adzi_door door = { .op = op, .mode = ADZI_DOOR_RECORDS_NOTHING };
+    const adzi_door door = { .op = op, .mode = ADZI_DOOR_RECORDS_NOTHING, .reports_errors = true };
     inversion i = { parametrization, value, originals, ADZ_OK };
     if (type->right_inverse == NULL) {
         return adz_values_add(originals, "", value) == ADZ_OK;

@@ -355,6 +355,105 @@ static void later_calls_compute_anew(void **state)
     adz_module_release(&m);
 }
 
+/* ---- jumps out of parametrisations --------------------------------------------------------------
+ */
+
+static bool in_forward, in_inverse; /* where the parametrisation is left */
+
+static adz_tensor *leaving(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    if (in_forward) {
+        longjmp(out_of_the_call, 1);
+    }
+    return adz_mul_number(x, 1);
+}
+
+static adz_status leaving_inverse(adz_module *self, adz_tensor *value, adz_values *originals)
+{
+    (void)self;
+    if (in_inverse) {
+        longjmp(out_of_the_call, 1);
+    }
+    return adz_values_add(originals, "", value);
+}
+
+static const adz_module_type leaving_type = { .size = sizeof(adz_module_type),
+    .name = "Leaving",
+    .forward = leaving,
+    .right_inverse = leaving_inverse };
+
+/* Runs `act`, which is left by a jump, with a module and a parametrisation. Calls are recorded and
+ * errors reported as before. */
+static void expect_left(
+    void (*act)(adz_module *, adz_module *), adz_module *m, adz_module *parametrization)
+{
+    if (setjmp(out_of_the_call) == 0) {
+        act(m, parametrization);
+        fail();
+    }
+    in_forward = in_inverse = false;
+    assert_true(adz_is_grad_enabled());
+    assert_int_equal(adzi_self()->holds, 0);
+}
+
+static void register_it(adz_module *m, adz_module *parametrization)
+{
+    adz_module_register_parametrization(m, "weight", parametrization);
+}
+
+static void assign_ones(adz_module *m, adz_module *parametrization)
+{
+    (void)parametrization;
+    adz_module_assign_parametrized(m, "weight", adz_ones(ADZ_SHAPE(2, 3), ADZ_F32));
+}
+
+static void remove_it(adz_module *m, adz_module *parametrization)
+{
+    (void)parametrization;
+    adz_module_remove_parametrizations(m, "weight", true);
+}
+
+static void norm_of_a_typo(adz_module *m, adz_module *parametrization)
+{
+    (void)parametrization;
+    adz_spectral_norm(m, "wieght", NULL);
+}
+
+static void leave(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)message;
+    (void)user;
+    longjmp(out_of_the_call, 1);
+}
+
+static void jumps_leave_the_modes_as_they_were(void **state)
+{
+    (void)state;
+    adz_module *m = linear(), *first = adz_module_new(&leaving_type, 0);
+    for (volatile int further = 0; further < 2; ++further) {
+        in_forward = true;
+        expect_left(register_it, m, first);
+        in_inverse = true;
+        expect_left(register_it, m, first);
+        assert_int_equal(adz_module_is_parametrized(m, "weight"), further);
+        register_it(m, first);
+        first = further == 0 ? adz_module_new(&leaving_type, 0) : NULL;
+    }
+    in_inverse = true;
+    expect_left(assign_ones, m, NULL);
+    in_forward = true;
+    expect_left(remove_it, m, NULL);
+    adz_on_error(leave, NULL);
+    expect_left(norm_of_a_typo, m, NULL);
+    adz_on_error(NULL, NULL);
+    expect_error(ADZ_ERR_ARGUMENT, "wieght");
+    adz_module_remove_parametrizations(m, "weight", true);
+    assert_false(adz_module_is_parametrized(m, "weight"));
+    adz_module_release(&m);
+}
+
 static bool exercise(void)
 {
     adz_scope *scope = adz_scope_open();
@@ -394,6 +493,7 @@ int main(void)
         TEST(originals_are_replaced_for_a_call),
         TEST(a_call_computes_the_value_once),
         TEST(later_calls_compute_anew),
+        TEST(jumps_leave_the_modes_as_they_were),
         TEST(refused_memory_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "adze/ops.h"
 #include "adze/options.h"
 #include "base/capture.h"
+#include "base/door.h"
 #include "base/error.h"
 #include "nn/parametrize.h"
 #include "tensor/shape.h"
@@ -141,6 +142,23 @@ static adz_module *norm_new(
     return self;
 }
 
+typedef struct making {
+    const char *op;
+    adz_module *module;
+    const char *name;
+    adz_spectral_norm_options o;
+    adz_module *norm;
+} making;
+
+static bool run_making(void *state)
+{
+    making *m = state;
+    adz_tensor *weight = adz_module_get_parameter(m->module, m->name);
+    m->norm =
+        adzi_check_tensor(m->op, m->name, weight) ? norm_new(m->op, m->module, weight, m->o) : NULL;
+    return m->norm != NULL;
+}
+
 adz_status adz_spectral_norm(
     adz_module *module, const char *name, const adz_spectral_norm_options *options)
 {
@@ -152,12 +170,11 @@ adz_status adz_spectral_norm(
         (scope = adz_scope_open()) == NULL) {
         return adz_error_code();
     }
-    const bool before = adz_set_grad_enabled(false);
-    adz_tensor *weight = adz_module_get_parameter(module, name);
-    adz_module *norm = adzi_check_tensor(op, name, weight) ? norm_new(op, module, weight, o) : NULL;
-    adz_set_grad_enabled(before);
+    const adzi_door door = { .op = op, .mode = ADZI_DOOR_RECORDS_NOTHING };
+    making m = { op, module, name, o, NULL };
+    const bool good = adzi_through_door(&door, run_making, &m);
     adz_scope_close(scope);
-    return norm != NULL && adz_module_register_parametrization(module, name, norm) != NULL
+    return good && adz_module_register_parametrization(module, name, m.norm) != NULL
                ? ADZ_OK
                : adz_error_code();
 }
