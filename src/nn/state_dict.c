@@ -85,6 +85,7 @@ typedef struct load {
     const adz_state_dict *state;
     adz_load_report *report; /* or NULL */
     bool *used;              /* for each entry of `state`, whether the module has its name */
+    size_t *from;            /* for each entry of the module, its position in `state` */
     size_t n_fit, n_missing, n_misshaped, n_mistyped;
     bool floats; /* an entry of a float dtype is of another float dtype in the module */
     adzi_text missing, misshaped, mistyped;
@@ -188,24 +189,32 @@ static bool check_given(load *l, const char *name, const adz_tensor *t, const ad
     return found != NO_MEMORY;
 }
 
-/* The position of a module's entry in the state, by its name or by the older one of a parametrised
- * parameter; the number of entries if the state has neither. */
-static size_t find_entry(const load *l, const char *name)
+/* Writes the position of a module's entry in the state, by its name or by the older one of a
+ * parametrised parameter; the number of entries if the state has neither. False with the error
+ * recorded if memory was refused. */
+static bool find_entry(const load *l, const char *name, size_t *i)
 {
-    size_t i = adzi_state_find(l->state, name);
+    *i = adzi_state_find(l->state, name);
     adzi_text older = { 0 };
-    if (i == adz_state_dict_count(l->state) && adzi_load_older_name(name, &older)) {
-        i = adzi_state_find(l->state, older.data);
+    if (*i == adz_state_dict_count(l->state) && adzi_load_older_name(name, &older)) {
+        *i = adzi_state_find(l->state, older.data);
     }
+    const bool good = !older.failed;
     adzi_text_free(&older);
-    return i;
+    if (!good) {
+        adzi_fail_memory(l->op, strlen(name));
+    }
+    return good;
 }
 
-/* Looks for one entry of the module in the state. False with the error recorded if memory was
- * refused. */
-static bool check_entry(load *l, const char *name, const adz_tensor *t)
+/* Looks for one entry of the module in the state, whose position *from receives. False with the
+ * error recorded if memory was refused. */
+static bool check_entry(load *l, const char *name, const adz_tensor *t, size_t *from)
 {
-    size_t i = find_entry(l, name);
+    if (!find_entry(l, name, from)) {
+        return false;
+    }
+    const size_t i = *from;
     if (i == adz_state_dict_count(l->state)) {
         ++l->n_missing;
         append(&l->missing, name);
@@ -215,6 +224,22 @@ static bool check_entry(load *l, const char *name, const adz_tensor *t)
     l->used[i] = true;
     return check_given(l, name, t, adz_state_dict_at(l->state, i)) &&
            adzi_load_report_add(l->op, l->report, ADZ_LOAD_LOADED, name);
+}
+
+/* Looks for all entries of the module. False with the error recorded if memory was refused. */
+static bool check_entries(load *l, const adz_state_dict *targets)
+{
+    const size_t count = adz_state_dict_count(targets);
+    l->from = adzi_alloc_zero((count + 1) * sizeof *l->from);
+    if (l->from == NULL) {
+        adzi_fail_memory(l->op, count * sizeof *l->from);
+    }
+    bool good = l->from != NULL;
+    for (size_t i = 0; good && i < count; ++i) {
+        good = check_entry(
+            l, adz_state_dict_name_at(targets, i), adz_state_dict_at(targets, i), &l->from[i]);
+    }
+    return good;
 }
 
 /* ---- judging -------------------------------------------------------------------------------- */
@@ -301,9 +326,8 @@ static adz_status check_fit(const load *l, const adz_state_dict *targets, bool s
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-static void copy_entry(const load *l, const char *name, adz_tensor *t)
+static void copy_entry(const load *l, size_t i, adz_tensor *t)
 {
-    size_t i = find_entry(l, name);
     if (i < adz_state_dict_count(l->state)) {
         adz_tensor *given = adz_state_dict_at(l->state, i);
         if (given != t) {
@@ -327,9 +351,8 @@ static void copy_all(const load *l, const adz_state_dict *targets)
 {
     for (int raw = 0; raw < 2; ++raw) {
         for (size_t i = 0; i < adz_state_dict_count(targets); ++i) {
-            const char *name = adz_state_dict_name_at(targets, i);
-            if (raw == 0 || is_raw(name)) {
-                copy_entry(l, name, adz_state_dict_at(targets, i));
+            if (raw == 0 || is_raw(adz_state_dict_name_at(targets, i))) {
+                copy_entry(l, l->from[i], adz_state_dict_at(targets, i));
             }
         }
     }
@@ -352,10 +375,8 @@ static adz_status check_and_load(const char *op, adz_module *module, const adz_s
     }
     adz_state_dict *targets = adz_module_state_dict(module);
     adz_status status = targets != NULL ? ADZ_OK : adz_error_code();
-    for (size_t i = 0; status == ADZ_OK && i < adz_state_dict_count(targets); ++i) {
-        if (!check_entry(&l, adz_state_dict_name_at(targets, i), adz_state_dict_at(targets, i))) {
-            status = ADZ_ERR_MEMORY;
-        }
+    if (status == ADZ_OK && !check_entries(&l, targets)) {
+        status = ADZ_ERR_MEMORY;
     }
     if (status == ADZ_OK) {
         status = check_fit(&l, targets, options->strict);
@@ -363,6 +384,7 @@ static adz_status check_and_load(const char *op, adz_module *module, const adz_s
     if (status == ADZ_OK && !only_check) {
         copy_all(&l, targets);
     }
+    adzi_free(l.from, (adz_state_dict_count(targets) + 1) * sizeof *l.from);
     adz_state_dict_free(&targets);
     adzi_text_free(&l.missing);
     adzi_text_free(&l.misshaped);

@@ -94,6 +94,38 @@ static void older_names_are_loaded(void **state)
     adz_module_release(&m);
 }
 
+static adz_state_dict *older_state; /* weight_g 10 and weight_v (3, 4) */
+
+static bool load_older(void)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = scope != NULL ? adz_linear_new(2, 1, NULL) : NULL;
+    bool good = m != NULL && adz_weight_norm(m, "weight", 0) == ADZ_OK &&
+                adz_module_load_state_dict(m, older_state, true) == ADZ_OK;
+    if (good) { /* all of it is loaded */
+        adz_tensor *g = adz_module_get_parameter(m, "parametrizations.weight.original0");
+        adz_tensor *v = adz_module_get_parameter(m, "parametrizations.weight.original1");
+        assert_true(adz_tensor_data_f32(g)[0] == 10 && adz_tensor_data_f32(v)[1] == 4);
+    }
+    adz_module_release(&m);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    return good;
+}
+
+static void older_names_are_loaded_or_refused(void **state)
+{
+    (void)state;
+    older_state = adz_state_dict_new();
+    adz_state_dict_add(older_state, "bias", adz_zeros(ADZ_SHAPE(1), ADZ_F32));
+    adz_state_dict_add(older_state, "weight_g", adz_full(ADZ_SHAPE(1, 1), 10, ADZ_F32));
+    adz_state_dict_add(
+        older_state, "weight_v", adz_tensor_from((float[]){ 3, 4 }, ADZ_SHAPE(1, 2), ADZ_F32));
+    assert_true(refuse_each_request(load_older) > 20);
+    adz_state_dict_free(&older_state);
+}
+
 /* ---- spectral norm
  * -------------------------------------------------------------------------------- */
 
@@ -348,6 +380,7 @@ int main(void)
         TEST(lengths_and_directions),
         TEST(frozen_weights_stay_frozen),
         TEST(older_names_are_loaded),
+        TEST(older_names_are_loaded_or_refused),
         TEST(the_largest_singular_value_becomes_one),
         TEST(calls_in_training_move_the_vectors_once),
         TEST(two_calls_share_a_backward),
