@@ -7,6 +7,7 @@
 
 #include "autograd/engine.h"
 #include "ops/op.h"
+#include "nn/checkpoint_buffers.h"
 #include "nn/module.h"
 #include "base/alloc.h"
 #include "base/random_generator.h"
@@ -19,14 +20,6 @@ typedef struct argument {
     char name[ADZ_VALUE_NAME + 1];
 } argument;
 
-/* A buffer of the tree as it was before the first call. */
-typedef struct found_buffer {
-    adz_module *module; /* may have ended since: compared with living modules before it is used */
-    size_t index;
-    adz_tensor *tensor;
-    uint32_t version;
-} found_buffer;
-
 /* Everything that the backward needs to repeat the call. The inputs of the node are the arguments
  * followed by the parameters that want a gradient. */
 typedef struct saved_call {
@@ -37,8 +30,8 @@ typedef struct saved_call {
     adzi_masks *masks;          /* the masks of a replay, or NULL */
     size_t next_mask;           /* masks->next before the first call */
     argument *arguments;
-    found_buffer *buffers;
-    size_t n_arguments, arguments_capacity, n_buffers, buffers_capacity;
+    adzi_noted_buffers buffers;
+    size_t n_arguments, arguments_capacity;
     size_t n_results; /* results of the first call that are not ADZ_NONE */
     int n_inputs;
     bool training;
@@ -58,11 +51,8 @@ static adz_status call_module(
 
 static void saved_call_free(saved_call *r)
 {
-    for (size_t i = 0; i < r->n_buffers; ++i) {
-        adzi_drop(r->buffers[i].tensor);
-    }
+    adzi_noted_buffers_free(&r->buffers);
     adzi_free(r->arguments, r->arguments_capacity * sizeof *r->arguments);
-    adzi_free(r->buffers, r->buffers_capacity * sizeof *r->buffers);
     adz_module_release(&r->module);
     adzi_free(r, sizeof *r);
 }
@@ -73,24 +63,6 @@ static void attributes_free(void *attributes)
 }
 
 /* ---- the conditions of the first call ------------------------------------------------------- */
-
-/* Visitor of adz_module_apply: notes the module's buffers with their versions. */
-static adz_status note_buffers(adz_module *module, void *user)
-{
-    saved_call *r = user;
-    if (!adzi_grow(&r->buffers, &r->buffers_capacity, r->n_buffers + module->n_buffers,
-            sizeof *r->buffers)) {
-        adzi_fail_memory(name, module->n_buffers * sizeof *r->buffers);
-        return ADZ_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < module->n_buffers; ++i) {
-        adz_tensor *t = module->buffers[i].tensor;
-        bool none = adzi_is_none(t);
-        r->buffers[r->n_buffers++] =
-            (found_buffer){ module, i, none ? t : adzi_retain(t), none ? 0 : t->storage->version };
-    }
-    return ADZ_OK;
-}
 
 static bool note_arguments(saved_call *r, const adz_values *in)
 {
@@ -120,7 +92,8 @@ static saved_call *saved_call_new(adz_module *self, bool single, const adz_value
     r->training = r->module->training;
     r->masks = self->masks;
     r->next_mask = self->masks != NULL ? self->masks->next : 0;
-    if (!note_arguments(r, in) || adz_module_apply(r->module, note_buffers, r) != ADZ_OK) {
+    r->buffers.op = name;
+    if (!note_arguments(r, in) || adzi_note_buffers(&r->buffers, r->module) != ADZ_OK) {
         saved_call_free(r);
         return NULL;
     }
@@ -128,82 +101,6 @@ static saved_call *saved_call_new(adz_module *self, bool single, const adz_value
 }
 
 /* ---- the second call ------------------------------------------------------------------------ */
-
-/* The buffers that the tree has during the backward. They are kept here while the second call uses
- * the buffers of the first call. */
-typedef struct exchange {
-    const saved_call *saved_call;
-    adz_tensor **now; /* for each found buffer, a reference to its replacement; NULL if unchanged */
-    size_t next;      /* how many found buffers compare_buffers has passed */
-    bool fits;        /* the tree still has the modules and buffers of the first call */
-} exchange;
-
-/* Visitor of adz_module_apply: checks that the module has the buffers that note_buffers noted. */
-static adz_status compare_buffers(adz_module *module, void *user)
-{
-    exchange *e = user;
-    for (size_t i = 0; i < module->n_buffers && e->fits; ++i) {
-        e->fits = e->next < e->saved_call->n_buffers;
-        if (e->fits) {
-            const found_buffer *found = &e->saved_call->buffers[e->next++];
-            e->fits = found->module == module && found->index == i;
-        }
-    }
-    return ADZ_OK;
-}
-
-static adz_tensor **position_of(const found_buffer *found)
-{
-    return &found->module->buffers[found->index].tensor;
-}
-
-/* Puts the buffers of the first call into the modules. A buffer that was changed in place since
- * then gives a copy of its current values, so that the second call does not change it once more. */
-static adz_status put_back_buffers(exchange *e)
-{
-    const saved_call *r = e->saved_call;
-    adz_module_apply(r->module, compare_buffers, e);
-    if (!e->fits || e->next != r->n_buffers) {
-        return adzi_error(name, ADZ_ERR_STATE, "the module has other buffers than in the forward");
-    }
-    size_t bytes = r->n_buffers * sizeof(adz_tensor *);
-    e->now = adzi_alloc_zero(bytes);
-    if (e->now == NULL) {
-        adzi_fail_memory(name, bytes);
-        return ADZ_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < r->n_buffers; ++i) {
-        const found_buffer *found = &r->buffers[i];
-        adz_tensor *now = *position_of(found), *then = found->tensor;
-        if (now == then && (adzi_is_none(now) || now->storage->version == found->version)) {
-            continue;
-        }
-        if (now == then) {
-            then = adz_clone(now);
-        }
-        if (then == NULL) {
-            return adz_error_code();
-        }
-        e->now[i] = now;
-        *position_of(found) = adzi_is_none(then) ? then : adzi_retain(then);
-        adzi_module_buffer_replaced(found->module);
-    }
-    return ADZ_OK;
-}
-
-/* Puts back the buffers that the tree had before put_back_buffers. */
-static void end_exchange(exchange *e)
-{
-    const saved_call *r = e->saved_call;
-    for (size_t i = 0; i < r->n_buffers && e->now != NULL; ++i) {
-        if (e->now[i] != NULL) {
-            adzi_drop(*position_of(&r->buffers[i]));
-            *position_of(&r->buffers[i]) = e->now[i];
-            adzi_module_buffer_replaced(r->buffers[i].module);
-        }
-    }
-    adzi_free(e->now, r->n_buffers * sizeof(adz_tensor *));
-}
 
 /* Gives the generators the states that they had before the first call. The states are copied in
  * launches, so that a replayed step uses the states of its own forward. */
@@ -232,7 +129,7 @@ static void restore_generators(const saved_call *r)
  * Generators, the replay of masks and buffers are then as they were before this function. */
 static adz_status call_again(saved_call *r, const adz_values *in, adz_values *out)
 {
-    exchange e = { .saved_call = r, .fits = true };
+    adzi_buffer_exchange e = { 0 };
     adzi_masks *masks = r->masks;
     size_t next = masks != NULL ? masks->next : 0;
     adz_status status = ADZ_OK;
@@ -243,7 +140,7 @@ static adz_status call_again(saved_call *r, const adz_values *in, adz_values *ou
     } else if (r->module->masks != r->masks) {
         status = adzi_error(name, ADZ_ERR_STATE, "the forward replayed other masks");
     } else {
-        status = put_back_buffers(&e);
+        status = adzi_buffers_exchange(&e, &r->buffers, r->module);
     }
     if (status == ADZ_OK) {
         set_back_generators(r);
@@ -258,7 +155,7 @@ static adz_status call_again(saved_call *r, const adz_values *in, adz_values *ou
         }
         restore_generators(r);
     }
-    end_exchange(&e);
+    adzi_buffers_put_back(&e);
     return status;
 }
 

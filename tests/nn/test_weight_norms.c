@@ -312,6 +312,30 @@ static void activation_checkpoints_move_the_vectors_once(void **state)
     adz_module_release(&other);
 }
 
+/* The second call begins with the vectors of the first, far from those of the singular value. */
+static void activation_checkpoints_repeat_the_call(void **state)
+{
+    (void)state;
+    adz_module *m = spectral();
+    fill(vector_u(m), 0.5);
+    fill(adz_module_get_buffer(m, "parametrizations.weight.0._v"), 0.5);
+    adz_module *other = adz_module_copy(m), *checked = adz_activation_checkpoint_new(m);
+    adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(2, 4), ADZ_F32), true);
+    adz_tensor *early = adz_module_forward(checked, x); /* a later call moves the vectors */
+    adz_tensor *a = adz_module_forward(checked, x);
+    adz_tensor *early_plain = adz_module_forward(other, x), *b = adz_module_forward(other, x);
+    assert_int_equal(adz_backward(adz_sum(adz_add(early, a), ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    assert_int_equal(
+        adz_backward(adz_sum(adz_add(early_plain, b), ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    assert_true(adz_equal(vector_u(m), vector_u(other)));
+    assert_true(
+        alike(adz_tensor_grad(adz_module_get_parameter(m, "parametrizations.weight.original")),
+            adz_tensor_grad(adz_module_get_parameter(other, "parametrizations.weight.original")),
+            1e-5));
+    adz_module_release(&checked);
+    adz_module_release(&other);
+}
+
 /* The vectors would depend on which rank computes which micro-batch. */
 static void micro_batches_are_refused(void **state)
 {
@@ -387,6 +411,7 @@ int main(void)
         TEST(outputs_of_transposed_convolutions_are_columns),
         TEST(plans_move_the_vectors),
         TEST(activation_checkpoints_move_the_vectors_once),
+        TEST(activation_checkpoints_repeat_the_call),
         TEST(micro_batches_are_refused),
         TEST(other_dtypes),
         TEST(calls_may_be_left_by_a_jump),
