@@ -187,10 +187,10 @@ static void statistics_are_averages_of_batches(void **state)
 }
 
 static const struct CMUnitTest facts[] = {
-    cmocka_unit_test(averages_are_those_of_a_loop),
-    cmocka_unit_test(an_update_is_captured),
-    cmocka_unit_test(other_models_are_refused),
-    cmocka_unit_test(statistics_are_averages_of_batches),
+    TEST(averages_are_those_of_a_loop),
+    TEST(an_update_is_captured),
+    TEST(other_models_are_refused),
+    TEST(statistics_are_averages_of_batches),
 };
 
 const module_case averaged_model_module = {
