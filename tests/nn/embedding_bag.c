@@ -87,7 +87,28 @@ static void bad_values_are_refused(void **state)
     expect_error(ADZ_ERR_UNSUPPORTED, "sparse");
 }
 
+/* A weight with fewer rows than the padding's position has no row to zero. Embedding is alike. */
+static void replaced_tables_may_have_fewer_rows(void **state)
+{
+    (void)state;
+    adz_embedding_bag_module_options bag = ADZ_EMBEDDING_BAG_MODULE_OPTIONS;
+    adz_embedding_module_options one = ADZ_EMBEDDING_MODULE_OPTIONS;
+    bag.padding_idx = one.padding_idx = 9;
+    adz_module *modules[] = { adz_embedding_bag_new(10, 4, &bag), adz_embedding_new(10, 4, &one) };
+    for (int i = 0; i < 2; ++i) {
+        adz_tensor *table = adz_ones(ADZ_SHAPE(10, 4), ADZ_F32);
+        assert_non_null(adz_module_set_parameter(modules[i], "weight", adz_narrow(table, 0, 0, 2)));
+        assert_int_equal(adz_module_reset_parameters(modules[i]), ADZ_OK);
+        assert_true(all_are(adz_narrow(table, 0, 2, 8), 1));
+        assert_non_null(
+            adz_module_set_parameter(modules[i], "weight", adz_ones(ADZ_SHAPE(40), ADZ_F32)));
+        assert_int_equal(adz_module_reset_parameters(modules[i]), ADZ_OK);
+        adz_module_release(&modules[i]);
+    }
+}
+
 static const struct CMUnitTest facts[] = {
+    TEST(replaced_tables_may_have_fewer_rows),
     TEST(it_is_the_function),
     TEST(scaled_gradients_are_printed_and_divided),
     TEST(bad_values_are_refused),

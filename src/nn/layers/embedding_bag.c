@@ -53,9 +53,13 @@ static adz_status reset_parameters(adz_module *self)
     if (adz_init_normal_(weight, 0, 1, NULL) == NULL) {
         return adz_error_code();
     }
-    if (state->options.padding_idx != ADZ_NO_PADDING) {
+    const int64_t padding = state->options.padding_idx;
+    /* The program may have replaced the weight by one that has no such row. */
+    if (padding != ADZ_NO_PADDING && weight->rank == 2 && padding < weight->sizes[0]) {
         const size_t row = (size_t)weight->sizes[1] * adzi_item_size(weight);
-        memset(weight->data + (size_t)state->options.padding_idx * row, 0, row);
+        if (row > 0) {
+            memset(weight->data + (size_t)padding * row, 0, row);
+        }
     }
     return ADZ_OK;
 }
