@@ -241,7 +241,31 @@ static void bad_options_are_refused(void **state)
     expect_no_module(adz_transformer_new(4, 3, &o), "nhead is 3, but must divide d_model, 4");
 }
 
+/* A Transformer is whole or there is none. */
+static bool make_whole(void)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = scope != NULL ? whole(NULL) : NULL;
+    const bool made_one = m != NULL;
+    if (made_one) {
+        assert_int_equal(adz_module_child_count(adz_module_get_child(m, "encoder")), 2);
+        assert_int_equal(adz_module_child_count(adz_module_get_child(m, "decoder")), 2);
+    }
+    adz_module_release(&m);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    return made_one;
+}
+
+static void refused_memory_makes_no_transformer(void **state)
+{
+    (void)state;
+    assert_true(refuse_each_request(make_whole) > 100);
+}
+
 static const struct CMUnitTest facts[] = {
+    TEST(refused_memory_makes_no_transformer),
     TEST(activations_agree),
     TEST(stacks_copy_their_layer),
     TEST(stacks_take_references),

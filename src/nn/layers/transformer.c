@@ -205,6 +205,9 @@ static adz_status transformer_call(adz_module *self, const adz_values *in, adz_v
 static adz_status reset_parameters(adz_module *self)
 {
     const adz_tensor_list all = adz_module_parameters(self);
+    if (all.count == 0) { /* custom parts may have none, or memory was refused */
+        return adz_error_code();
+    }
     for (size_t i = 0; i < all.count; ++i) {
         if (all.items[i]->rank > 1 && adz_init_xavier_uniform_(all.items[i], 1, NULL) == NULL) {
             return adz_error_code();
@@ -250,8 +253,12 @@ static adz_module *encoder_of(const transformer_arguments *a)
     COPY_COMMON(&o, &a->o);
     o.is_causal = a->o.src_is_causal;
     adz_module *layer = adz_transformer_encoder_layer_new(a->d_model, a->nhead, &o);
-    return layer == NULL ? NULL
-                         : adz_transformer_encoder_new(layer, a->o.num_encoder_layers, norm_of(a));
+    adz_module *norm = layer != NULL ? norm_of(a) : NULL;
+    if (norm == NULL) { /* which the stack would take for a stack without a norm */
+        adz_module_release(&layer);
+        return NULL;
+    }
+    return adz_transformer_encoder_new(layer, a->o.num_encoder_layers, norm);
 }
 
 static adz_module *decoder_of(const transformer_arguments *a)
@@ -264,8 +271,12 @@ static adz_module *decoder_of(const transformer_arguments *a)
     o.tgt_is_causal = a->o.tgt_is_causal;
     o.memory_is_causal = a->o.memory_is_causal;
     adz_module *layer = adz_transformer_decoder_layer_new(a->d_model, a->nhead, &o);
-    return layer == NULL ? NULL
-                         : adz_transformer_decoder_new(layer, a->o.num_decoder_layers, norm_of(a));
+    adz_module *norm = layer != NULL ? norm_of(a) : NULL;
+    if (norm == NULL) { /* which the stack would take for a stack without a norm */
+        adz_module_release(&layer);
+        return NULL;
+    }
+    return adz_transformer_decoder_new(layer, a->o.num_decoder_layers, norm);
 }
 
 adz_module *adz_transformer_new(
