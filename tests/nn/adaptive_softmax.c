@@ -151,6 +151,22 @@ static void bad_cutoffs_are_refused(void **state)
     expect_error(ADZ_ERR_NULL, "cutoffs");
 }
 
+/* As Python's 11 // 1.1: the double 1.1 is a little more than 1.1, so ten of it exceed 11. */
+static void hidden_sizes_are_whole_quotients(void **state)
+{
+    (void)state;
+    adz_adaptive_log_softmax_with_loss_options o = ADZ_ADAPTIVE_LOG_SOFTMAX_WITH_LOSS_OPTIONS;
+    static const double divisors[] = { 1.1, 0.1, 5.5, 12 };
+    static const int64_t hidden[] = { 9, 109, 2, 0 };
+    for (int i = 0; i < 4; ++i) {
+        o.div_value = divisors[i];
+        adz_module *m = adz_adaptive_log_softmax_with_loss_new(11, 10, cutoffs, 1, &o);
+        adz_tensor *weight = adz_module_get_parameter(m, "tail.0.0.weight");
+        assert_int_equal(adz_tensor_shape(weight).sizes[0], hidden[i]);
+        adz_module_release(&m);
+    }
+}
+
 typedef struct {
     adz_module *m;
     adz_tensor *x, *y;
@@ -181,6 +197,7 @@ static const struct CMUnitTest facts[] = {
     TEST(bad_arguments_are_refused),
     TEST(bad_cutoffs_are_refused),
     TEST(plans_need_whole_batches),
+    TEST(hidden_sizes_are_whole_quotients),
 };
 
 const module_case adaptive_softmax_module = {

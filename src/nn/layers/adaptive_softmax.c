@@ -276,7 +276,10 @@ static adz_module *cluster_new(const adaptive_state *s, size_t i, int64_t size)
     for (size_t k = 0; k < i; ++k) { /* exact for whole numbers, as pow would be */
         divisor *= s->o.div_value;
     }
-    const double features = floor((double)s->in_features / divisor);
+    /* The whole quotient is that of Python's //. The rounded quotient may be one more, as of 11 and
+     * 1.1: the double 1.1 is a little more than 1.1. */
+    const double in = (double)s->in_features, whole = (in - fmod(in, divisor)) / divisor;
+    const double features = floor(whole) + (whole - floor(whole) > 0.5);
     if (!(features < 0x1p59)) {
         return adzi_fail("adz_adaptive_log_softmax_with_loss_new", ADZ_ERR_ARGUMENT,
             "div_value %s gives cluster %zu too many hidden features",
