@@ -3,6 +3,7 @@
 #define ADZI_NN_MODULE_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "adze/checks.h"
 #include "adze/nn/type.h"
@@ -149,6 +150,19 @@ size_t adzi_parameter_index(const adz_module *module, const char *name);
 static inline adz_module *adzi_child_at(const adz_module *module, size_t i)
 {
     return module->children[i].module;
+}
+
+/** The child of this name at position `from` or after it; NULL if there is none. Optional children
+ * are found so, because the program may add children of other names. */
+static inline adz_module *adzi_optional_child(
+    const adz_module *module, size_t from, const char *name)
+{
+    for (size_t i = from; i < module->n_children; ++i) {
+        if (strcmp(module->children[i].name, name) == 0) {
+            return module->children[i].module;
+        }
+    }
+    return NULL;
 }
 
 /** The position of a parameter in the tree, by a path such as "encoder.0.weight"; NULL with the

@@ -241,6 +241,24 @@ static void bad_options_are_refused(void **state)
     expect_no_module(adz_transformer_new(4, 3, &o), "nhead is 3, but must divide d_model, 4");
 }
 
+/* A child that the program adds is neither the activation nor the norm that was left out. */
+static void other_children_are_not_called(void **state)
+{
+    (void)state;
+    adz_module *layer = made(NULL), *stack = adz_transformer_encoder_new(made(NULL), 1, NULL);
+    adz_tensor *x = draw(ADZ_SHAPE(3, 2, 4)), *y = adz_module_forward(layer, x);
+    assert_non_null(adz_module_add_child(layer, "extra", adz_sigmoid_new()));
+    assert_non_null(adz_module_add_child(stack, "extra", adz_sigmoid_new()));
+    expect_same(adz_module_forward(layer, x), y, 0);
+    expect_same(adz_module_forward(stack, x), y, 0);
+    assert_non_null(adz_module_add_child(layer, "activation", adz_tanh_new()));
+    assert_non_null(adz_module_add_child(stack, "norm", adz_tanh_new()));
+    assert_false(alike(adz_module_forward(layer, x), y, 1e-6));
+    expect_same(adz_module_forward(stack, x), adz_tanh(y), 0);
+    adz_module_release(&layer);
+    adz_module_release(&stack);
+}
+
 /* A Transformer is whole or there is none. */
 static bool make_whole(void)
 {
@@ -265,6 +283,7 @@ static void refused_memory_makes_no_transformer(void **state)
 }
 
 static const struct CMUnitTest facts[] = {
+    TEST(other_children_are_not_called),
     TEST(refused_memory_makes_no_transformer),
     TEST(activations_agree),
     TEST(stacks_copy_their_layer),

@@ -25,8 +25,8 @@ static adz_tensor *run_layers(const adz_module *self, adzi_arguments *list)
         list->items[0].tensor = x;
         x = adz_module_call_named(adzi_child_at(layers, i), list->items, list->count, NULL);
     }
-    return x != NULL && self->n_children > NORM ? adz_module_forward(adzi_child_at(self, NORM), x)
-                                                : x;
+    adz_module *norm = adzi_optional_child(self, NORM, "norm");
+    return x != NULL && norm != NULL ? adz_module_forward(norm, x) : x;
 }
 
 /* An argument of a stack's call, and the name under which the layers get it. "" is the argument by

@@ -74,8 +74,7 @@ static adz_tensor *hidden(const adz_module *self, const children *at, adz_tensor
     const layer_state *state = self->state;
     adz_module *linear1 = adzi_child_at(self, at->linear1);
     adz_module *dropout = adzi_child_at(self, at->dropout);
-    adz_module *activation =
-        self->n_children > at->activation ? adzi_child_at(self, at->activation) : NULL;
+    adz_module *activation = adzi_optional_child(self, at->activation, "activation");
     adz_bias_activation_options steps = adzi_no_steps();
     steps.activation = state->o.activation_function == NULL && activation == NULL
                            ? state->o.activation
