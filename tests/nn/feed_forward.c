@@ -27,6 +27,18 @@ static adz_module *swiglu(adz_generator *g)
     return adz_feed_forward_variant_new("SwiGLU", 4, 6, &o);
 }
 
+/* A child that the program adds is no gate. */
+static void other_children_are_not_called(void **state)
+{
+    (void)state;
+    adz_module *m = plain(NULL);
+    adz_module_eval(m);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4), ADZ_F32), *y = adz_module_forward(m, x);
+    assert_non_null(adz_module_add_child(m, "extra", adz_linear_new(4, 6, NULL)));
+    expect_same(adz_module_forward(m, x), y, 0);
+    adz_module_release(&m);
+}
+
 /* Each variant is the network with its options written out. */
 static void variants_are_the_tables(void **state)
 {
@@ -183,6 +195,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
 }
 
 static const struct CMUnitTest facts[] = {
+    TEST(other_children_are_not_called),
     TEST(variants_are_the_tables),
     TEST(activations_of_ones_own),
     TEST(large_networks_are_their_parts),

@@ -25,7 +25,7 @@ static adz_tensor *hidden(const adz_module *self, adz_tensor *x)
 {
     adz_module *layer1 = adzi_child_at(self, LAYER1), *dropout = adzi_child_at(self, DROPOUT);
     adz_module *activation = adzi_child_at(self, ACTIVATION);
-    adz_module *gate = self->n_children > LINEAR_V ? adzi_child_at(self, LINEAR_V) : NULL;
+    adz_module *gate = adzi_optional_child(self, LINEAR_V, "linear_v");
     adz_bias_activation_options steps = adzi_no_steps();
     if (adzi_add_step(activation, &steps) && adzi_add_step(dropout, &steps)) {
         adz_tensor *h = adzi_forward_gated(layer1, gate, &steps, x);
