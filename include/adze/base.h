@@ -212,9 +212,10 @@ ADZ_API void adz_on_warning(adz_message_callback callback, void *user);
  * A callback that reports or computes may be left by longjmp or by a C++ exception instead of
  * returning. These are: the callbacks of adz_on_error and adz_on_warning, a module's forward,
  * call, reset and select_hidden, a visitor of modules, an operator's shape rule, expression and
- * backward, a tensor's hooks, the function of a gradient check, of a derivative, of a solver, of a
- * plan or of an export, an optimizer's closure and update, a loader's progress, a load's rename and
- * a schedule's function. The call of adze that ran the callback is then over:
+ * backward, a tensor's hooks, a loss's distance function, a layer's activation function, the
+ * function of a gradient check, of a derivative, of a solver, of a plan or of an export, an
+ * optimizer's closure and update, a loader's progress, a load's rename and a schedule's function.
+ * The call of adze that ran the callback is then over:
  *
  * - Its effects up to that point stay, such as drawn numbers and written buffers. A reset or a
  *   select_hidden that is left has changed some modules of the tree and not the others.

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "base/door.h"
 #include "ops/loss/check_loss.h"
 #include "ops/options.h"
 
@@ -29,6 +30,31 @@ static adz_tensor *euclidean(adz_tensor *a, adz_tensor *b, void *user)
     return adz_pairwise_distance(a, b, 2, 1e-6, ADZ_DROPDIM);
 }
 
+/* One call of the distance. */
+typedef struct {
+    adz_distance_function d;
+    adz_tensor *a, *b, *y;
+    void *user;
+} measuring;
+
+static bool measure(void *state)
+{
+    measuring *m = state;
+    m->y = m->d(m->a, m->b, m->user);
+    return m->y != NULL;
+}
+
+/* d(a, b); NULL with the error recorded. */
+static adz_tensor *distance(adz_distance_function d, adz_tensor *a, adz_tensor *b, void *user)
+{
+    const adzi_door door = { .op = name };
+    measuring m = { d, a, b, NULL, user };
+    const bool good = adzi_through_door(&door, measure, &m);
+    adzi_callback_failed(
+        name, good ? ADZ_OK : ADZ_ERR_STATE, "the distance function gave no tensor");
+    return good ? m.y : NULL;
+}
+
 static bool check(const adz_tensor *anchor, const adz_tensor *positive, const adz_tensor *negative)
 {
     if (!adzi_check_loss_input(name, "anchor", anchor) ||
@@ -56,10 +82,10 @@ adz_tensor *adz_triplet_margin_with_distance_loss(adz_tensor *anchor, adz_tensor
         return NULL;
     }
     const adz_distance_function d = distance_function != NULL ? distance_function : euclidean;
-    adz_tensor *near = d(anchor, positive, user);
-    adz_tensor *far = near != NULL ? d(anchor, negative, user) : NULL;
+    adz_tensor *near = distance(d, anchor, positive, user);
+    adz_tensor *far = near != NULL ? distance(d, anchor, negative, user) : NULL;
     if (far != NULL && o.swap) {
-        adz_tensor *between = d(positive, negative, user);
+        adz_tensor *between = distance(d, positive, negative, user);
         far = between != NULL ? adz_minimum(far, between) : NULL;
     }
     if (far == NULL) {

@@ -44,7 +44,51 @@ FACT(a_failing_distance_is_an_error)
         adz_triplet_margin_with_distance_loss(x, x, x, failing, NULL, NULL), ADZ_ERR_SHAPE, "[7]");
 }
 
+/* Returns NULL without an error in the call whose number is *user. */
+static adz_tensor *silent(adz_tensor *a, adz_tensor *b, void *user)
+{
+    int *left = user;
+    return --*left == 0 ? NULL : adz_pairwise_distance(a, b, 2, 1e-6, ADZ_DROPDIM);
+}
+
+FACT(a_distance_without_a_result_is_an_error)
+{
+    adz_tensor *x = adz_ones(ADZ_SHAPE(5, 4), ADZ_F64);
+    adz_triplet_margin_with_distance_loss_options o = ADZ_TRIPLET_MARGIN_WITH_DISTANCE_LOSS_OPTIONS;
+    o.swap = true;
+    for (int i = 1; i <= 3; ++i) {
+        int left = i;
+        ASSERT_REFUSED(adz_triplet_margin_with_distance_loss(x, x, x, silent, &left, &o),
+            ADZ_ERR_STATE,
+            "triplet_margin_with_distance_loss: the distance function gave no tensor");
+    }
+}
+
+static adz_tensor *jumping(adz_tensor *a, adz_tensor *b, void *user)
+{
+    (void)a;
+    (void)b;
+    adz_set_grad_enabled(false);
+    longjmp(*(jmp_buf *)user, 1);
+}
+
+/* The thread has its mode again after a distance that was left by a jump. */
+FACT(a_distance_may_be_left)
+{
+    jmp_buf out;
+    adz_tensor *x = adz_ones(ADZ_SHAPE(5, 4), ADZ_F64);
+    if (setjmp(out) == 0) {
+        adz_triplet_margin_with_distance_loss(x, x, x, jumping, &out, NULL);
+        fail();
+    }
+    const bool enabled = adz_is_grad_enabled();
+    adz_set_grad_enabled(true);
+    assert_true(enabled);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(a_distance_without_a_result_is_an_error),
+    cmocka_unit_test(a_distance_may_be_left),
     cmocka_unit_test(the_default_distance_is_the_one_of_triplet_margin_loss),
     cmocka_unit_test(a_failing_distance_is_an_error),
 };
