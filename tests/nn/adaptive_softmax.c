@@ -167,6 +167,81 @@ static void hidden_sizes_are_whole_quotients(void **state)
     }
 }
 
+static int computed;
+
+static adz_tensor *counted(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    ++computed;
+    return adz_mul_number(x, 2);
+}
+
+static const adz_module_type counted_type = {
+    .size = sizeof(adz_module_type), .name = "Counted", .forward = counted
+};
+
+/* The sizes of clusters are known without the values of their weights. */
+static void parametrised_weights_are_computed_once(void **state)
+{
+    (void)state;
+    adz_module *m = build(true, false);
+    static const char *const layers[] = { "head", "tail.0.1", "tail.1.1" };
+    for (int i = 0; i < 3; ++i) {
+        assert_non_null(adz_module_register_parametrization(
+            adz_module_get_child(m, layers[i]), "weight", adz_module_new(&counted_type, 0)));
+    }
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 8), ADZ_F32), *y = adz_full(ADZ_SHAPE(2), 9, ADZ_I64);
+    computed = 0;
+    assert_non_null(ADZ_CALL(m, { NULL, x }, { NULL, y }));
+    assert_int_equal(computed, 3);
+    assert_non_null(adz_adaptive_log_softmax_with_loss_log_prob(m, x));
+    assert_int_equal(computed, 6);
+    adz_module_release(&m);
+}
+
+static bool compute(void)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = scope != NULL ? build(true, false) : NULL;
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 8), ADZ_F32), *y = adz_full(ADZ_SHAPE(2), 9, ADZ_I64);
+    const bool good = m != NULL &&
+                      adz_weight_norm(adz_module_get_child(m, "head"), "weight", 0) == ADZ_OK &&
+                      adz_weight_norm(adz_module_get_child(m, "tail.0.1"), "weight", 0) == ADZ_OK &&
+                      ADZ_CALL(m, { NULL, x }, { NULL, y }) != NULL &&
+                      adz_adaptive_log_softmax_with_loss_log_prob(m, x) != NULL;
+    adz_module_release(&m);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    return good;
+}
+
+static void refused_memory_is_an_error(void **state)
+{
+    (void)state;
+    assert_true(refuse_each_request(compute) > 50);
+}
+
+static void replaced_layers_need_weights(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 8), ADZ_F32), *y = adz_full(ADZ_SHAPE(2), 9, ADZ_I64);
+    adz_module *m = build(true, false);
+    assert_non_null(
+        adz_module_set_child(adz_module_get_child(m, "tail.0"), "1", adz_identity_new()));
+    expect_failure(m, x, y, ADZ_ERR_STATE, "a Identity has no weight");
+    assert_non_null(adz_module_set_child(m, "head", adz_tanh_new()));
+    expect_failure(m, x, y, ADZ_ERR_STATE, "a Tanh has no weight");
+    assert_null(adz_adaptive_log_softmax_with_loss_log_prob(m, x));
+    expect_error(ADZ_ERR_STATE, "a Tanh has no weight");
+    adz_module_release(&m);
+    m = build(true, false);
+    assert_non_null(
+        adz_module_set_child(adz_module_get_child(m, "tail"), "0", adz_linear_new(8, 3, NULL)));
+    expect_failure(m, x, y, ADZ_ERR_STATE, "cluster 0, a Linear, must have two layers");
+    adz_module_release(&m);
+}
+
 typedef struct {
     adz_module *m;
     adz_tensor *x, *y;
@@ -198,6 +273,9 @@ static const struct CMUnitTest facts[] = {
     TEST(bad_cutoffs_are_refused),
     TEST(plans_need_whole_batches),
     TEST(hidden_sizes_are_whole_quotients),
+    TEST(parametrised_weights_are_computed_once),
+    TEST(refused_memory_is_an_error),
+    TEST(replaced_layers_need_weights),
 };
 
 const module_case adaptive_softmax_module = {

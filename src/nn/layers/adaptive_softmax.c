@@ -14,6 +14,7 @@
 #include "base/capture.h"
 #include "base/error.h"
 #include "nn/module.h"
+#include "nn/parametrize.h"
 #include "ops/index/indices.h"
 
 typedef struct {
@@ -56,17 +57,46 @@ static size_t clusters_of(const adz_module *self)
     return adzi_child_at(self, TAIL)->n_children;
 }
 
-/* Classes of cluster i: the rows of its last weight. */
-static int64_t cluster_size(const adz_module *self, size_t i)
+/* The rows of a layer's weight; -1 with the error recorded if it has none. The value of a
+ * parametrised weight is not computed: only the layer's own call does that. */
+static int64_t rows_of(const adz_module *layer)
 {
-    const adz_module *last = adzi_child_at(adzi_child_at(adzi_child_at(self, TAIL), i), 1);
-    return adzi_parameter(last, 0)->sizes[0];
+    const adz_tensor *weight = layer->n_parameters > 0 ? layer->parameters[0].tensor : ADZ_NONE;
+    if (weight == NULL) {
+        const adz_module *list = adzi_parametrization_list(name, layer, 0);
+        const adzi_parametrization_state *state = list != NULL ? list->state : NULL;
+        return state != NULL ? state->shape.sizes[0] : -1;
+    }
+    if (adzi_is_none(weight) || weight->rank == 0) {
+        adzi_error(name, ADZ_ERR_STATE, "a %s has no weight with rows", layer->type.name);
+        return -1;
+    }
+    return weight->sizes[0];
 }
 
-/* The classes below the first cutoff: the rows of the head that are no cluster. */
+/* Classes of cluster i: the rows of its last weight; -1 with the error recorded. */
+static int64_t cluster_size(const adz_module *self, size_t i)
+{
+    const adz_module *cluster = adzi_child_at(adzi_child_at(self, TAIL), i);
+    if (cluster->n_children < 2) {
+        adzi_error(
+            name, ADZ_ERR_STATE, "cluster %zu, a %s, must have two layers", i, cluster->type.name);
+        return -1;
+    }
+    return rows_of(adzi_child_at(cluster, 1));
+}
+
+/* The classes below the first cutoff: the rows of the head that are no cluster; -1 with the error
+ * recorded. */
 static int64_t shortlist_size(const adz_module *self)
 {
-    return adzi_parameter(adzi_child_at(self, HEAD), 0)->sizes[0] - (int64_t)clusters_of(self);
+    const adz_module *head = adzi_child_at(self, HEAD);
+    const int64_t rows = rows_of(head), clusters = (int64_t)clusters_of(self);
+    if (rows >= 0 && rows < clusters) {
+        adzi_error(name, ADZ_ERR_STATE, "the head, a %s, has %lld rows for %lld clusters",
+            head->type.name, (long long)rows, (long long)clusters);
+    }
+    return rows < clusters ? -1 : rows - clusters;
 }
 
 /* ---- the loss ------------------------------------------------------------------------------ */
@@ -101,10 +131,16 @@ static adz_tensor *target_logs(adz_module *self, adz_tensor *x, adz_tensor *targ
 {
     const bool whole = ((const adaptive_state *)self->state)->o.whole_batch;
     int64_t low = shortlist_size(self);
+    if (low < 0) {
+        return NULL;
+    }
     const int64_t first = low;
     adz_tensor *in_head = target, *tail = adz_zeros(ADZ_SHAPE(x->sizes[0]), (adz_dtype)x->dtype);
     for (size_t i = 0; i < clusters_of(self); ++i) {
-        const int64_t high = low + cluster_size(self, i);
+        const int64_t size = cluster_size(self, i), high = low + size;
+        if (size < 0) {
+            return NULL;
+        }
         adz_tensor *outside =
             adz_logical_or(adz_lt_number(target, (double)low), adz_ge_number(target, (double)high));
         adz_tensor *local = adz_add_number(target, (double)-low);
@@ -209,6 +245,9 @@ static bool check_methods(const char *op, const adz_module *self, const adz_tens
 static bool all_parts(adz_module *self, adz_tensor *x, adz_tensor **parts)
 {
     const int64_t first = shortlist_size(self);
+    if (first < 0) {
+        return false;
+    }
     adz_tensor *head = head_logs(self, x);
     parts[0] = adz_narrow(head, 1, 0, first);
     bool good = parts[0] != NULL;
