@@ -344,7 +344,7 @@ ADZ_API adz_scheduler *adz_chained_scheduler_new(
 
 /**
  * Follows several schedules one after the other. At milestone i schedule i + 1 begins at its epoch
- * 0, from the initial rates; a MultiplicativeLR alone begins from the rates that are set. The
+ * 0, from the initial rates; a MultiplicativeLR and a SWALR begin from the rates that are set. The
  * constructor begins schedule 0. Do not step the schedules themselves. The state contains theirs.
  *
  * PyTorch fails at a milestone where a schedule of schedules begins; adze refuses one in the list.

@@ -33,8 +33,8 @@ typedef struct adzi_schedule_type {
      * made of others, and `go_on` makes its steps. */
     double (*rate)(const adz_scheduler *s, int group, double lr);
 
-    /* The rate of epoch 0 where a SequentialLR begins with it at a milestone. NULL: `rate` of the
-     * rate to start from. */
+    /* The rate of epoch 0 where a SequentialLR begins with it at a milestone. A MultiplicativeLR
+     * and a SWALR begin from the rate that is set. NULL: `rate` of the rate to start from. */
     double (*restart)(const adz_scheduler *s, int group, double lr);
 
     /* Makes a step of the parts. After an error nothing has changed. */

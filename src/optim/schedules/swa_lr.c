@@ -26,7 +26,8 @@ static double rate(const adz_scheduler *s, int group, double lr)
     return last * now + first * (1 - now);
 }
 
-static const adzi_schedule_type swa_type = { .name = "SWALR", .rate = rate };
+/* At a milestone of a SequentialLR the way begins from the rate that is set, as in PyTorch. */
+static const adzi_schedule_type swa_type = { .name = "SWALR", .rate = rate, .restart = rate };
 
 /* The arguments of the constructor. */
 typedef struct {

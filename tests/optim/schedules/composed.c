@@ -37,6 +37,27 @@ static void a_sequence_changes_at_milestones(void **state)
     adz_optimizer_release(&o);
 }
 
+/* SWALR begins from the rate that is set. */
+static void averaged_weights_begin_at_a_milestone(void **state)
+{
+    (void)state;
+    static const int64_t at = 3;
+    static const double rates[][9] = { { 0.5, 0.5, 0.5, 0.5, 0.425, 0.35, 0.275, 0.2, 0.2 },
+        { 0.5, 0.5, 0.5, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2 } };
+    for (int k = 0; k < 2; ++k) {
+        adz_optimizer *o = sgd_of(1);
+        adz_swa_lr_options options = ADZ_SWA_LR_OPTIONS;
+        options.anneal_strategy = ADZ_ANNEAL_STRATEGY_LINEAR;
+        options.anneal_epochs = k == 0 ? 4 : 0;
+        adz_scheduler *parts[] = { adz_constant_lr_new(o, 0.5, 9),
+            adz_swa_lr_new(o, 0.2, &options) };
+        expect_rates(adz_sequential_lr_new(o, parts, 2, &at, 1), o, rates[k], 9);
+        adz_scheduler_release(&parts[0]);
+        adz_scheduler_release(&parts[1]);
+        adz_optimizer_release(&o);
+    }
+}
+
 static double refused_at_two(int64_t epoch, int group, void *user)
 {
     (void)user;
@@ -233,6 +254,7 @@ int composed_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(factors_of_a_chain_multiply),
         TEST(a_sequence_changes_at_milestones),
+        TEST(averaged_weights_begin_at_a_milestone),
         TEST(a_chain_that_fails_moves_nothing),
         TEST(parts_are_checked),
         TEST(cycles_have_modes),
