@@ -192,12 +192,15 @@ static adz_status begin_norms(adz_module *module, void *user)
     return ADZ_OK;
 }
 
+/* Puts the momenta back. A module in two parents is visited twice, and then the second momentum
+ * that was kept is the one of begin_norms. */
 static adz_status end_norms(adz_module *module, void *user)
 {
     statistics *s = user;
     double *momentum = adzi_batch_norm_momentum(module);
     if (momentum != NULL && s->at < s->n) {
-        *momentum = s->momenta[s->at++];
+        const double kept = s->momenta[s->at++];
+        *momentum = kept != ADZ_CUMULATIVE_MOMENTUM ? kept : *momentum;
     }
     return ADZ_OK;
 }

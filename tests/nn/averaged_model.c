@@ -186,11 +186,34 @@ static void statistics_are_averages_of_batches(void **state)
     adz_module_release(&plain);
 }
 
+/* A batch norm in two parents is visited twice. */
+static void a_shared_norm_keeps_its_momentum(void **state)
+{
+    (void)state;
+    adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
+    o.momentum = 0.3;
+    adz_module *norm = adz_batch_norm1d_new(3, &o);
+    adz_module *first = ADZ_SEQUENTIAL(adz_module_keep(norm));
+    adz_module *model = ADZ_SEQUENTIAL(first, ADZ_SEQUENTIAL(adz_module_keep(norm)));
+    batches b = { .n = 2 };
+    assert_int_equal(adz_update_bn(model, next_batch, &b), ADZ_OK);
+    adz_tensor *running = adz_module_get_buffer(norm, "running_mean");
+    const double before = adz_tensor_at(running, (int64_t[]){ 1 });
+    adz_module_train(norm, true);
+    adz_module_forward(norm, batch_of(5));
+    const double one =
+        adz_item(adz_mean(adz_narrow(batch_of(5), 1, 1, 1), ADZ_ALL_DIMS, ADZ_DROPDIM));
+    assert_true(fabs(adz_tensor_at(running, (int64_t[]){ 1 }) - (0.7 * before + 0.3 * one)) < 1e-5);
+    adz_module_release(&model);
+    adz_module_release(&norm);
+}
+
 static const struct CMUnitTest facts[] = {
     TEST(averages_are_those_of_a_loop),
     TEST(an_update_is_captured),
     TEST(other_models_are_refused),
     TEST(statistics_are_averages_of_batches),
+    TEST(a_shared_norm_keeps_its_momentum),
 };
 
 const module_case averaged_model_module = {
