@@ -81,14 +81,16 @@ static adz_scheduler *scheduler_alloc(
 }
 
 /* What the rates of all groups at s->last_epoch are computed from. */
-typedef enum { THE_RATE_THAT_IS_SET, THE_FIRST_RATE, A_MILESTONE } rates_from;
+typedef enum { THE_RATE_THAT_IS_SET, A_MILESTONE } rates_from;
 
 static double rate_of(const adz_scheduler *s, int group, rates_from from)
 {
     const double now = s->optimizer->groups[group]->settings[LR];
-    return from == A_MILESTONE && s->type->restart != NULL ? s->type->restart(s, group, now)
-           : from == THE_RATE_THAT_IS_SET                  ? s->type->rate(s, group, now)
-                                          : s->type->rate(s, group, s->base_lrs[group]);
+    if (from == THE_RATE_THAT_IS_SET) {
+        return s->type->rate(s, group, now);
+    }
+    return s->type->restart != NULL ? s->type->restart(s, group, now)
+                                    : s->type->rate(s, group, s->base_lrs[group]);
 }
 
 /* Sets the rates of all groups at s->last_epoch. If one of them is negative or not finite, none is
@@ -183,7 +185,7 @@ adz_status adzi_scheduler_start(const char *op, adz_scheduler *s, bool first)
     memcpy(moving, s->moving, sizeof moving);
     memcpy(s->moving, s->first_moving, sizeof s->moving);
     s->last_epoch = 0;
-    return settle(op, s, first ? THE_FIRST_RATE : A_MILESTONE, epoch, moving);
+    return settle(op, s, first ? THE_RATE_THAT_IS_SET : A_MILESTONE, epoch, moving);
 }
 
 adz_status adzi_scheduler_go_on(const char *op, adz_scheduler *s)

@@ -90,8 +90,8 @@ adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
 /** Makes a step. After an error nothing has changed. */
 adz_status adzi_scheduler_go_on(const char *op, adz_scheduler *s);
 
-/** Sets the rates of epoch 0. `first`: those with which the schedule was made, else those of a
- * milestone of a SequentialLR. After an error nothing has changed. The schedule has no parts. */
+/** Sets the rates of epoch 0. `first`: from the rates that are set, else those of a milestone of a
+ * SequentialLR. After an error nothing has changed. The schedule has no parts. */
 adz_status adzi_scheduler_start(const char *op, adz_scheduler *s, bool first);
 
 /** How many numbers the state has, with those of the parts. */

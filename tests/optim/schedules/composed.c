@@ -58,6 +58,24 @@ static void averaged_weights_begin_at_a_milestone(void **state)
     }
 }
 
+/* OneCycleLR replaces the initial rate, from which schedule 0 begins again. */
+static void a_sequence_begins_from_the_last_initial_rate(void **state)
+{
+    (void)state;
+    static const int64_t at = 6;
+    static const double rates[] = { 0.04 / 3, 0.056 / 3, 0.024, 0.088 / 3, 0.104 / 3, 0.04, 0.04,
+        0.52, 1 };
+    adz_optimizer *o = sgd_of(0.1);
+    adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
+    options.cycle_momentum = false;
+    adz_scheduler *parts[] = { adz_linear_lr_new(o, 1 / 3., 1, 5),
+        adz_one_cycle_lr_new(o, 1, 10, &options) };
+    expect_rates(adz_sequential_lr_new(o, parts, 2, &at, 1), o, rates, 9);
+    adz_scheduler_release(&parts[0]);
+    adz_scheduler_release(&parts[1]);
+    adz_optimizer_release(&o);
+}
+
 static double refused_at_two(int64_t epoch, int group, void *user)
 {
     (void)user;
@@ -255,6 +273,7 @@ int composed_tests(void)
         TEST(factors_of_a_chain_multiply),
         TEST(a_sequence_changes_at_milestones),
         TEST(averaged_weights_begin_at_a_milestone),
+        TEST(a_sequence_begins_from_the_last_initial_rate),
         TEST(a_chain_that_fails_moves_nothing),
         TEST(parts_are_checked),
         TEST(cycles_have_modes),
