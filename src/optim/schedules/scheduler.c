@@ -26,7 +26,7 @@ adz_scheduler *adz_scheduler_keep(adz_scheduler *scheduler)
 
 static size_t rates_size(int n_groups)
 {
-    return 3 * (size_t)n_groups * sizeof(double);
+    return 4 * (size_t)n_groups * sizeof(double);
 }
 
 static void dispose(adz_scheduler *s)
@@ -77,6 +77,7 @@ static adz_scheduler *scheduler_alloc(
     s->base_lrs = rates;
     s->last_lrs = rates + n_groups;
     s->next_lrs = rates + 2 * n_groups;
+    s->next_momenta = rates + 3 * n_groups;
     return s;
 }
 
@@ -93,8 +94,27 @@ static double rate_of(const adz_scheduler *s, int group, rates_from from)
                                     : s->type->rate(s, group, s->base_lrs[group]);
 }
 
-/* Sets the rates of all groups at s->last_epoch. If one of them is negative or not finite, none is
- * set and ADZ_ERR_ARGUMENT is recorded. */
+static bool sets_momentum(const adz_scheduler *s)
+{
+    return s->type->momentum != NULL && s->momentum_setting >= 0;
+}
+
+/* Computes the momentum that belongs to the next rate, and checks both with the other settings. */
+static adz_status find_momentum(const char *op, adz_scheduler *s, int group)
+{
+    double settings[ADZ_OPTIMIZER_SETTINGS];
+    const double momentum = s->type->momentum(s, group);
+    if (isnan(momentum) && adzi_pending() != ADZ_OK) { /* the user's function has failed */
+        return adzi_pending();
+    }
+    memcpy(settings, s->optimizer->groups[group]->settings, sizeof settings);
+    settings[LR] = s->next_lrs[group];
+    settings[s->momentum_setting] = s->next_momenta[group] = momentum;
+    return adzi_check_settings(op, s->optimizer, settings);
+}
+
+/* Sets the rates and momenta of all groups at s->last_epoch. If a rate is negative or not finite,
+ * or the optimizer refuses a momentum, none is set and ADZ_ERR_ARGUMENT is recorded. */
 static adz_status set_rates(const char *op, adz_scheduler *s, rates_from from)
 {
     for (int g = 0; g < s->n_groups && s->type->rate != NULL; ++g) {
@@ -108,12 +128,15 @@ static adz_status set_rates(const char *op, adz_scheduler *s, rates_from from)
                 "%s gives group %d the rate %s at epoch %lld; it must be finite and 0 or more",
                 s->type->name, g, adzi_text_number(lr), (long long)s->last_epoch);
         }
+        if (sets_momentum(s) && find_momentum(op, s, g) != ADZ_OK) {
+            return adzi_pending();
+        }
     }
     for (int g = 0; g < s->n_groups && s->type->rate != NULL; ++g) {
         double *settings = s->optimizer->groups[g]->settings;
         settings[LR] = s->last_lrs[g] = s->next_lrs[g];
-        if (s->type->momentum != NULL && s->momentum_setting >= 0) {
-            settings[s->momentum_setting] = s->type->momentum(s, g);
+        if (sets_momentum(s)) {
+            settings[s->momentum_setting] = s->next_momenta[g];
         }
     }
     return ADZ_OK;

@@ -79,7 +79,7 @@ struct adz_scheduler {
     double *undo;          /* of a schedule with parts: what a failed step puts back */
     size_t n_parts, n_undo;
     int n_groups;
-    double *base_lrs, *last_lrs, *next_lrs; /* one block, base_lrs first */
+    double *base_lrs, *last_lrs, *next_lrs, *next_momenta; /* one block, base_lrs first */
 };
 
 /** Makes a scheduler with type, numbers, moving and the like from `plan`, and with a copy of

@@ -218,6 +218,37 @@ static void cycles_move_the_momentum(void **state)
     adz_optimizer_release(&adagrad);
 }
 
+static double large_at_two(double epoch, void *user)
+{
+    ++*(int *)user;
+    return epoch == 2 ? 100 : 1;
+}
+
+/* A scale can lead to a momentum below 0, and is called once for the rate and for the momentum. */
+static void cycled_momenta_are_checked(void **state)
+{
+    (void)state;
+    int calls = 0;
+    adz_cyclic_lr_options o = ADZ_CYCLIC_LR_OPTIONS;
+    o.step_size_up = 4;
+    o.scale_fn = large_at_two;
+    o.scale_mode = ADZ_SCALE_MODE_ITERATIONS;
+    o.user = &calls;
+    adz_optimizer *sgd = sgd_of(1);
+    adz_scheduler *s = adz_cyclic_lr_new(sgd, 1, 5, &o);
+    assert_int_equal(adz_scheduler_step(s), ADZ_OK);
+    assert_int_equal(calls, 4);
+    const double rate = adz_optimizer_get(sgd, 0, "lr");
+    const double momentum = adz_optimizer_get(sgd, 0, "momentum");
+    assert_int_equal(adz_scheduler_step(s), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "momentum is -4.1");
+    assert_int_equal(adz_scheduler_last_epoch(s), 1);
+    assert_true(adz_optimizer_get(sgd, 0, "lr") == rate);
+    assert_true(adz_optimizer_get(sgd, 0, "momentum") == momentum);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&sgd);
+}
+
 /* ---- lines ---------------------------------------------------------------------------------- */
 
 static void rates_of_averaged_weights_go_to_a_constant(void **state)
@@ -278,6 +309,7 @@ int composed_tests(void)
         TEST(parts_are_checked),
         TEST(cycles_have_modes),
         TEST(cycles_move_the_momentum),
+        TEST(cycled_momenta_are_checked),
         TEST(rates_of_averaged_weights_go_to_a_constant),
         TEST(rates_fall_along_a_power),
     };
