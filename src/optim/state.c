@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nn/state.h"
+#include "base/capture.h"
 #include "base/text.h"
 #include "optim/closure.h"
 #include "tensor/copy.h"
@@ -376,6 +377,7 @@ void adzi_restore_commit(adzi_restore *r)
             r->kept[index] = old; /* adzi_restore_free releases the old states */
         }
     }
+    adzi_settings_changed();
 }
 
 void adzi_restore_free(adzi_restore **address)

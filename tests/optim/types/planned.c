@@ -1,4 +1,5 @@
 /* A plan replays the step of an optimizer of a program's own, with the bits of ordinary steps. */
+#include "optim/optimizer.h"
 #include "tests.h"
 
 typedef struct {
@@ -128,11 +129,71 @@ static void a_plan_makes_no_optimizer(void **state)
     adz_module_release(&t.model);
 }
 
+static adz_status along(adz_tensor **results, const adz_update *u)
+{
+    adz_tensor *way = adz_mul(u->numbers[0], u->gradient);
+    results[0] =
+        adz_update_setting(u, 1) != 0 ? adz_add(u->parameter, way) : adz_sub(u->parameter, way);
+    return ADZ_OK;
+}
+
+/* Without states. The expression depends on a setting. */
+static const adz_optimizer_type plain_type = {
+    .size = sizeof(adz_optimizer_type),
+    .name = "Plain",
+    .settings = { ADZ_SETTING("lr", 0.5, ADZ_FINITE_FROM(0)), ADZ_SETTING_FLAG("ascend", 0) },
+    .update = along,
+    .uncounted = true,
+};
+
+static adz_optimizer *plain(adz_tensor *w, double ascend)
+{
+    return adz_optimizer_new(
+        &plain_type, adz_tensor_list_of(&w, 1), (const double[]){ 0.5, ascend }, 2);
+}
+
+typedef struct {
+    adz_tensor *w;
+    adz_optimizer *optimizer;
+} simple;
+
+static adz_tensor *simple_step(void *user)
+{
+    const simple *s = user;
+    adz_optimizer_zero_grad(s->optimizer);
+    adz_tensor *loss = adz_sum(s->w, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return adz_backward(loss) == ADZ_OK && adz_optimizer_step(s->optimizer) == ADZ_OK ? loss : NULL;
+}
+
+/* A flag that a checkpoint brings needs a new plan, also where no state is replaced. */
+static void a_loaded_setting_is_noticed(void **state)
+{
+    (void)state;
+    simple s = { .w = adz_requires_grad_(adz_full(ADZ_SHAPE(3), 4, ADZ_F64), true) };
+    s.optimizer = plain(s.w, 0);
+    adz_optimizer *ascends = plain(s.w, 1);
+    adz_plan *plan = adz_plan_new(simple_step, &s, NULL);
+    assert_non_null(plan);
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    assert_true(adz_tensor_at(s.w, (int64_t[]){ 0 }) == 3);
+    adz_state_dict *empty = adz_state_dict_new();
+    json_t *groups = adzi_optimizer_groups(ascends);
+    assert_int_equal(adzi_optimizer_restore(s.optimizer, empty, groups), ADZ_OK);
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    assert_true(adz_tensor_at(s.w, (int64_t[]){ 0 }) == 3.5);
+    json_decref(groups);
+    adz_state_dict_free(&empty);
+    adz_plan_free(&plan);
+    adz_optimizer_release(&ascends);
+    adz_optimizer_release(&s.optimizer);
+}
+
 int planned_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_plan_replays_the_update),
         TEST(a_plan_makes_no_optimizer),
+        TEST(a_loaded_setting_is_noticed),
     };
     return cmocka_run_group_tests_name("optimizer types: plans", tests, NULL, NULL);
 }
