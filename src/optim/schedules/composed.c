@@ -128,10 +128,10 @@ static adz_optimizer *optimizer_of(
                 "scheduler %zu, a %s, changes the rates of another optimizer; all need the same one",
                 i, schedulers[i]->type->name);
         }
-        if (schedulers[i]->n_groups != schedulers[0]->n_groups) {
+        if ((size_t)schedulers[i]->n_groups != optimizer->n_groups) {
             return adzi_fail(op, ADZ_ERR_ARGUMENT,
-                "scheduler %zu, a %s, was made over %d groups, and scheduler 0 over %d; make the schedulers after the groups",
-                i, schedulers[i]->type->name, schedulers[i]->n_groups, schedulers[0]->n_groups);
+                "scheduler %zu, a %s, was made over %d groups, and the optimizer has %zu; make the schedulers after the groups",
+                i, schedulers[i]->type->name, schedulers[i]->n_groups, optimizer->n_groups);
         }
     }
     return optimizer;

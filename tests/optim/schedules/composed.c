@@ -138,6 +138,10 @@ static void parts_are_checked(void **state)
     assert_null(adz_sequential_lr_new(NULL, &a, 1, NULL, 0));
     expect_error(ADZ_ERR_NULL, "optimizer is NULL");
     assert_true(adz_optimizer_get(o, 0, "lr") == 1);
+    adz_tensor *late = parameter(); /* a group that no schedule changes */
+    assert_int_equal(adz_optimizer_add_param_group(o, adz_tensor_list_of(&late, 1)), 1);
+    assert_null(adz_chained_scheduler_new(&a, 1));
+    expect_error(ADZ_ERR_ARGUMENT, "scheduler 0, a ExponentialLR, was made over 1 groups");
     adz_scheduler_release(&chain);
     adz_scheduler_release(&plateau);
     adz_scheduler_release(&a);
