@@ -140,6 +140,12 @@ static void report(const check *c, const part *p, int64_t i, double x, double y)
 static bool agree(const check *c, const part *p, const adz_tensor *whole)
 {
     const adz_tensor *before = c->old[p->k];
+    if (p->elements == NULL || p->first + p->elements->numel > whole->numel) {
+        adzi_error(function, ADZ_ERR_ARGUMENT,
+            "%s: %s has another shape by %s; set `whole` if `state_shape` depends on the parameter's size",
+            c->type->name, name_of(c, p->k), p->variant);
+        return false;
+    }
     for (int64_t i = 0; i < p->elements->numel; ++i) {
         const double x = element(c->dtype, p->elements->data, i);
         const double y = element(c->dtype, whole->data, p->first + i);

@@ -271,6 +271,41 @@ static void refused_settings_are_left_out(void **state)
     assert_int_equal(heard, 0);
 }
 
+static int small_rank; /* the rank of the state of a small parameter, else it is one number */
+
+static int shape_by_size(int state, const adz_tensor *parameter, int64_t *sizes)
+{
+    (void)state, (void)sizes;
+    return adz_tensor_numel(parameter) > 20 ? 0 : small_rank;
+}
+
+static adz_status halved(adz_tensor **results, const adz_update *u)
+{
+    results[0] = adz_mul_number(u->parameter, 0.5);
+    if (u->states[0] != ADZ_NONE) {
+        results[1] = adz_mul_number(u->states[0], 1);
+    }
+    return ADZ_OK;
+}
+
+/* A state of one half with more elements than that of the whole, and a state of the whole alone. */
+static void shapes_that_depend_on_the_size_are_found(void **state)
+{
+    (void)state;
+    const int ranks[] = { ADZ_STATE_LIKE_PARAMETER, ADZ_STATE_ABSENT };
+    const adz_optimizer_type type = { .size = sizeof(adz_optimizer_type),
+        .name = "Sized",
+        .settings = { ADZ_SETTING("lr", 0.1, ADZ_FINITE_FROM(0)) },
+        .states = { { "sum", 0 } },
+        .update = halved,
+        .state_shape = shape_by_size };
+    for (int k = 0; k < 2; ++k) {
+        small_rank = ranks[k];
+        assert_int_equal(adz_optimizer_check(&type, NULL, 0, 0), ADZ_ERR_ARGUMENT);
+        expect_error(ADZ_ERR_ARGUMENT, "Sized: sum has another shape by the update of one half");
+    }
+}
+
 int checked_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +315,7 @@ int checked_tests(void)
         TEST(faults_of_a_kernel_are_found),
         TEST(forgotten_settings_are_found),
         TEST(an_update_that_is_not_elementwise_is_found),
+        TEST(shapes_that_depend_on_the_size_are_found),
         TEST(the_check_refuses),
         TEST(refused_settings_are_left_out),
     };
