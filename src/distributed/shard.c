@@ -226,7 +226,11 @@ static bool check_optimizer(const char *op, const adzi_sharding *s, adz_optimize
         const adzi_group *group = optimizer->groups[g];
         for (size_t i = 0; i < group->count; ++i) {
             adzi_part part;
-            if (group->kept[i].steps > 0 || group->kept[i].state[0] != NULL) {
+            bool made = group->kept[i].steps > 0;
+            for (int k = 0; k < optimizer->n_states; ++k) {
+                made = made || group->kept[i].state[k] != NULL;
+            }
+            if (made) {
                 adzi_error(op, ADZ_ERR_STATE,
                     "this %s has made a step, or was loaded; call adz_data_parallel_shard first",
                     optimizer->type->name);

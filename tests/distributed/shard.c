@@ -1,4 +1,5 @@
 /* Optimizers whose state is divided among the ranks. */
+#include "optim/optimizer.h"
 #include "parallel.h"
 
 enum { ROUNDS = 9 };
@@ -280,6 +281,13 @@ static adz_status unchanged(adz_tensor **results, const adz_update *u)
     return ADZ_OK;
 }
 
+static adz_status kept_second(adz_tensor **results, const adz_update *u)
+{
+    results[0] = u->parameter;
+    results[2] = adz_mul_number(u->states[1], 1);
+    return ADZ_OK;
+}
+
 /* A type whose updates depend on other elements. */
 static const adz_optimizer_type whole_type = {
     .size = sizeof(adz_optimizer_type),
@@ -289,9 +297,39 @@ static const adz_optimizer_type whole_type = {
     .whole = true,
 };
 
+static uint32_t second_alone(const double *settings)
+{
+    return settings[0] >= 0 ? 2 : 0;
+}
+
+/* A type without a count of steps, of whose states the first one is never made. */
+static const adz_optimizer_type second_type = {
+    .size = sizeof(adz_optimizer_type),
+    .name = "Second",
+    .settings = { ADZ_SETTING("lr", 0.1, ADZ_FINITE_FROM(0)) },
+    .states = { { "first", 0 }, { "second", 0 } },
+    .update = kept_second,
+    .needs = second_alone,
+    .uncounted = true,
+};
+
 static void misuse_of_types(adz_group *group, void *user)
 {
-    training t = training_new(group);
+    training t = training_new(group), other = training_new(group);
+    other.optimizer = adz_optimizer_new(&second_type, adz_module_parameters(other.model), NULL, 0);
+    training_gradients(&other, 1);
+    check(adz_optimizer_step(other.optimizer) == ADZ_OK);
+    adz_state_dict *all = adz_state_dict_new();
+    json_t *groups = adzi_optimizer_groups(other.optimizer);
+    check(adzi_optimizer_collect(other.optimizer, all) == ADZ_OK);
+    t.optimizer = adz_optimizer_new(&second_type, adz_module_parameters(t.model), NULL, 0);
+    check(adzi_optimizer_restore(t.optimizer, all, groups) == ADZ_OK);
+    check(adz_data_parallel_shard(t.parallel, t.optimizer) == ADZ_ERR_STATE);
+    check_error(ADZ_ERR_STATE, "this Second has made a step, or was loaded");
+    adz_optimizer_release(&t.optimizer);
+    json_decref(groups);
+    adz_state_dict_free(&all);
+    training_end(&other);
     (void)user;
     t.optimizer = adz_optimizer_new(&whole_type, adz_module_parameters(t.model), NULL, 0);
     check(adz_data_parallel_shard(t.parallel, t.optimizer) == ADZ_ERR_UNSUPPORTED);
