@@ -99,7 +99,8 @@ ADZ_API void adz_rprop_options_init(adz_rprop_options *options, size_t size);
  *     s = s (q > 0 ? etaplus : q < 0 ? etaminus : 1), brought into step_size_min .. step_size_max
  *     g = q < 0 ? 0 : g,  w = w - sign(g) s,  prev = g
  *
- * At first s is lr, and prev is 0. An element whose gradient is NaN stays where it is.
+ * At first s is lr, and prev is 0. In C that an export writes, the first s is the lr at the export.
+ * An element whose gradient is NaN stays where it is.
  *
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (PyTorch's default: 0.01)

@@ -91,7 +91,8 @@ ADZ_API void adz_asgd_options_init(adz_asgd_options *options, size_t size);
  *     w = (1 - lambd eta) w - eta g,  ax = mu is 1 ? w : ax + mu (w - ax)
  *     eta = lr / (1 + lambd lr t)^alpha,  mu = 1 / max(1, t - t0),  t = 1, 2, ...
  *
- * At first eta is lr, mu is 1 and ax is 0.
+ * At first eta is lr, mu is 1 and ax is 0. In C that an export writes, the first eta is the lr at
+ * the export.
  *
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (PyTorch's default: 0.01)

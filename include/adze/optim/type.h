@@ -109,7 +109,8 @@ typedef struct adz_optimizer_state {
 
 /** Values of adz_optimizer_state.initial that are no number of a setting. */
 typedef enum adz_state_initial {
-    ADZ_INITIAL_LR = -1, /**< the learning rate of the step that makes the state */
+    ADZ_INITIAL_LR = -1, /**< the rate of the step that makes the state; in C that an export
+                              writes, the rate at the export */
     ADZ_INITIAL_ONE = -2 /**< 1 */
 } adz_state_initial;
 
