@@ -120,12 +120,13 @@ adz_tensor *adz_isclose(adz_tensor *a, adz_tensor *b, double rtol, double atol, 
     if (whole) {
         difference = adz_to(adz_sub(adz_maximum(a, b), adz_minimum(a, b)), ADZ_F64);
     }
-    a = adzi_is_float((adz_dtype)a->dtype) ? a : adz_to(a, ADZ_F64);
+    a = whole || adzi_is_float((adz_dtype)a->dtype) ? a : adz_to(a, ADZ_F64);
     b = adzi_is_float((adz_dtype)b->dtype) ? b : adz_to(b, ADZ_F64);
     adz_tensor *error = adz_abs(whole ? difference : adz_sub(a, b));
     adz_tensor *allowed = adz_add_number(adz_mul_number(adz_abs(b), rtol), atol);
     close = adz_logical_or(close, adz_logical_and(adz_isfinite(error), adz_le(error, allowed)));
-    return equal_nan ? adz_logical_or(close, adz_logical_and(adz_isnan(a), adz_isnan(b))) : close;
+    return equal_nan && !whole ? adz_logical_or(close, adz_logical_and(adz_isnan(a), adz_isnan(b)))
+                               : close;
 }
 
 /* torch.lcm: |a / gcd(a, b) b|, and 0 where both are 0. */
