@@ -14,8 +14,9 @@ adz_tensor *adz_diag_embed(adz_tensor *x, int64_t offset, int dim1, int dim2)
         return adzi_fail(op, ADZ_ERR_SHAPE, "x%s needs 1 to %d dimensions", adzi_text_shape(x),
             ADZ_MAX_RANK - 1);
     }
-    const int64_t n = x->sizes[x->rank - 1], off = offset < 0 ? -offset : offset;
-    if (offset == INT64_MIN || off > INT64_MAX - n) {
+    const int64_t n = x->sizes[x->rank - 1];
+    const int64_t off = offset == INT64_MIN ? INT64_MAX : offset < 0 ? -offset : offset;
+    if (off >= INT64_MAX - n) {
         return adzi_fail(op, ADZ_ERR_SHAPE, "diagonal %lld of x%s leaves the range of sizes",
             (long long)offset, adzi_text_shape(x));
     }
