@@ -20,7 +20,8 @@ static int compared, different;
 static bool listing;
 
 enum { MOST_NOTES = 1000 };
-static const char *notes[MOST_NOTES][2];
+/* Copies, because the name of a parametrised module ends with the module. */
+static char notes[MOST_NOTES][2][80];
 static int n_notes;
 
 static void fail(const char *what, const char *why)
@@ -46,8 +47,11 @@ void covered(const char *kind, const char *name)
     if (n_notes == MOST_NOTES) {
         fail(name, "too many notes");
     }
-    notes[n_notes][0] = kind;
-    notes[n_notes++][1] = name;
+    if (strlen(name) >= sizeof notes[0][1]) {
+        fail(name, "a name is longer than a note");
+    }
+    strcpy(notes[n_notes][0], kind);
+    strcpy(notes[n_notes++][1], name);
     if (listing) {
         printf("%s %s\n", kind, name);
     }
