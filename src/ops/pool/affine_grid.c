@@ -43,7 +43,7 @@ static adz_tensor *base(const adz_shape *size, int n, bool align_corners, adz_dt
 /* Whether theta holds a map for each image of this size. */
 static bool check(const adz_tensor *theta, const adz_shape *size)
 {
-    const int n = size->rank - 2;
+    const int n = size->rank == 4 ? 2 : size->rank == 5 ? 3 : 0; /* the rank may be any number */
     int64_t numel;
     if (n != 2 && n != 3) {
         adzi_error(name, ADZ_ERR_SHAPE,
