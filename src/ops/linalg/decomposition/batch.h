@@ -63,21 +63,21 @@ static inline void adzi_batch_of_vectors(adz_result *y, int64_t size)
 /** The shape rule of one number for each matrix. */
 adz_status adzi_shape_of_numbers(adz_result *y, adz_tensor *const *in, void *block);
 
-/** How many items of `work` multiply-adds are worth a thread. */
+/** How many matrices of `work` multiply-adds are worth a thread. */
 static inline int64_t adzi_batch_grain(double work)
 {
     return adzi_grain_of(1 << 16, work + 16);
 }
 
-/** What the items of a batch take. */
+/** What the matrices of a batch take. */
 typedef struct adzi_work {
     int64_t batch;
     int64_t bytes;     /* memory for an item */
     double multiplies; /* multiply-adds of an item */
-    int64_t together;  /* items that a worker computes at a time; it has memory for all of them */
+    int64_t together; /* matrices that a worker computes at a time; it has memory for all of them */
 } adzi_work;
 
-/** Divides the items of a batch among workers, and takes memory for them, which adzi_workers_end
+/** Divides the matrices of a batch among workers, and takes memory for them, which adzi_workers_end
  * gives back after the launch. False with ADZ_ERR_MEMORY. */
 bool adzi_workers_begin(const char *op, adzi_workers *w, adzi_work work);
 void adzi_workers_end(const adzi_workers *w);

@@ -110,11 +110,11 @@ static inline KERNEL(lanes)
 }
 
 /* Factors several small matrices. */
-static void KERNEL(factor_several)(const adzi_cholesky_args *args, int64_t first, int64_t items)
+static void KERNEL(factor_several)(const adzi_cholesky_args *args, int64_t first, int64_t matrices)
 {
     const int64_t n = args->n, row = args->upper ? n : 1, column = args->upper ? 1 : n;
     const KERNEL(group) g =
-        KERNEL(group_of)((const elem *)(const void *)args->a + first * n * n, n * n, items);
+        KERNEL(group_of)((const elem *)(const void *)args->a + first * n * n, n * n, matrices);
     KERNEL(room) lanes;
     elem found[ADZI_MATRIX_LANES] __attribute__((aligned(64)));
     KERNEL(load_lanes)(lanes, &g, n, n, n);
@@ -122,8 +122,8 @@ static void KERNEL(factor_several)(const adzi_cholesky_args *args, int64_t first
         ((KERNEL(lanes) *)found)[p] =
             KERNEL(factor_block_lanes)((KERNEL(lanes) *)lanes + p, n, row, column);
     }
-    KERNEL(store_lanes)((elem *)(void *)args->y + first * n * n, n * n, items, lanes, n * n);
-    for (int64_t l = 0; l < items; ++l) {
+    KERNEL(store_lanes)((elem *)(void *)args->y + first * n * n, n * n, matrices, lanes, n * n);
+    for (int64_t l = 0; l < matrices; ++l) {
         args->found[first + l] = (int64_t)found[l];
     }
 }
@@ -132,10 +132,10 @@ void KERNEL(cholesky)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_cholesky_args *args = block;
     const int64_t n = args->n;
-    for (int64_t item = begin, items; item < end; item += items) {
-        items = n > 0 && n <= ADZI_LANES_MOST ? adzi_lanes_of(end - item, ADZI_MATRIX_LANES) : 1;
-        if (items > 1) {
-            KERNEL(factor_several)(args, item, items);
+    for (int64_t item = begin, matrices; item < end; item += matrices) {
+        matrices = n > 0 && n <= ADZI_LANES_MOST ? adzi_lanes_of(end - item, ADZI_MATRIX_LANES) : 1;
+        if (matrices > 1) {
+            KERNEL(factor_several)(args, item, matrices);
             continue;
         }
         elem *a = (elem *)(void *)args->y + item * n * n;

@@ -8,8 +8,8 @@
 
 /** The arguments of cholesky. A unit is a matrix. */
 typedef struct adzi_cholesky_args {
-    const char *a;  /**< [items, n, n] */
-    char *y;        /**< [items, n, n], gets the factors */
+    const char *a;  /**< [batch, n, n] */
+    char *y;        /**< [batch, n, n], gets the factors */
     int64_t *found; /**< the first pivot that is not positive, counted from 1, or 0 */
     int64_t n;
     bool upper;

@@ -13,7 +13,7 @@ typedef struct {
     char address[MATRICES][ADZI_C99_TEXT];
 } batch;
 
-/* Opens the loop over the items of y. The other matrices broadcast to them. */
+/* Opens the loop over the matrices of y. The other matrices broadcast to them. */
 static batch open_batch(
     adzi_c99 *c, const adzi_c99_value *y, const adzi_c99_value *const matrices[MATRICES])
 {

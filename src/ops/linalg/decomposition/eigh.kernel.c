@@ -112,17 +112,17 @@ static void KERNEL(write)(const adzi_eigh_args *args, int64_t item, const elem *
 }
 
 static inline void KERNEL(eigh_lanes)(
-    const adzi_eigh_args *args, int64_t first, int64_t items, elem *memory, const int lanes)
+    const adzi_eigh_args *args, int64_t first, int64_t matrices, elem *memory, const int lanes)
 {
     const int64_t n = args->n;
     elem *a = memory, *v = a + n * n * lanes;
     double factors[ADZI_JACOBI_LANES];
     for (int l = 0; l < lanes; ++l) {
         /* lanes without an item repeat the last one */
-        factors[l] = KERNEL(load)(args, first + (l < items ? l : items - 1), a + l, lanes);
+        factors[l] = KERNEL(load)(args, first + (l < matrices ? l : matrices - 1), a + l, lanes);
     }
     KERNEL(diagonalise)(a, v, n, lanes);
-    for (int l = 0; l < items; ++l) {
+    for (int l = 0; l < matrices; ++l) {
         int order[ADZI_JACOBI_MOST];
         KERNEL(order)(a + l, n, (n + 1) * lanes, false, order);
         KERNEL(write)

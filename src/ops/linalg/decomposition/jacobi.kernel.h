@@ -23,8 +23,8 @@ static inline int64_t adzi_jacobi_most(bool is_f32)
 
 /** Arguments of eigh and eigh_large. A unit is a worker. */
 typedef struct adzi_eigh_args {
-    const char *a; /**< [items, n, n] */
-    char *w, *v;   /**< [items, n] and [items, n, n] */
+    const char *a; /**< [batch, n, n] */
+    char *w, *v;   /**< [batch, n] and [batch, n, n] */
     int64_t n;
     bool upper;     /**< the triangle that is read */
     int64_t *found; /**< 1 for an item without a result, or 0 */
@@ -35,8 +35,8 @@ ADZI_ADDRESSES(adzi_eigh_args, a, w, v, found, workers.memory);
 
 /** Arguments of svd and svd_large; k is the smaller one of m and n. */
 typedef struct adzi_svd_args {
-    const char *a;    /**< [items, m, n] */
-    char *u, *s, *vh; /**< [items, m, k], [items, k] and [items, k, n] */
+    const char *a;    /**< [batch, m, n] */
+    char *u, *s, *vh; /**< [batch, m, k], [batch, k] and [batch, k, n] */
     int64_t m, n;
     int64_t *found;
     adzi_workers workers;

@@ -105,10 +105,10 @@ typedef struct {
 
 static const adz_field fields[] = { ADZI_FIELD(rows_attr, m), ADZI_FIELD(rows_attr, inverse) };
 
-/* Arguments of exchange. Units are items of the batch. */
+/* Arguments of exchange. Units are matrices of the batch. */
 typedef struct {
-    const int64_t *pivots; /* [items, k] */
-    int64_t *rows;         /* [items, m] */
+    const int64_t *pivots; /* [batch, k] */
+    int64_t *rows;         /* [batch, m] */
     int64_t k, m;
     int64_t inverse;
 } exchange_args;

@@ -23,7 +23,7 @@ void adzi_lu_factor_in_place(adz_tensor *a, adz_tensor *pivots);
  * result has no pivots. */
 bool adzi_lu_factor_kept(const adzi_call *call, adz_tensor *a, adzi_lu *factors);
 
-/** Launches the solve of all items of `x`, which holds b. */
+/** Launches the solve of all matrices of `x`, which holds b. */
 void adzi_lu_solve(const adzi_lu *factors, adz_tensor *x, bool transposed, bool identity);
 
 /** The determinants of the factors; `args` says what is written. */

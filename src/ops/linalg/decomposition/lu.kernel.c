@@ -18,11 +18,11 @@ enum { LOGARITHMS = 16 }; /* matrices whose logarithms are taken together */
 #include "ops/linalg/decomposition/loops/triangular.kernel.h"
 
 /* Factors several small matrices. */
-static void KERNEL(factor_several)(const adzi_lu_args *args, int64_t first, int64_t items)
+static void KERNEL(factor_several)(const adzi_lu_args *args, int64_t first, int64_t matrices)
 {
     const int64_t n = args->n;
     const KERNEL(group) g =
-        KERNEL(group_of)((const elem *)(const void *)args->a + first * n * n, n * n, items);
+        KERNEL(group_of)((const elem *)(const void *)args->a + first * n * n, n * n, matrices);
     KERNEL(room) lu;
     elem pivots[LANE(ADZI_LANES_MOST)] __attribute__((aligned(64)));
     elem found[ADZI_MATRIX_LANES] __attribute__((aligned(64)));
@@ -31,8 +31,8 @@ static void KERNEL(factor_several)(const adzi_lu_args *args, int64_t first, int6
         ((KERNEL(lanes) *)found)[p] =
             KERNEL(factor_lanes)((KERNEL(lanes) *)lu + p, n, (KERNEL(lanes) *)pivots + p);
     }
-    KERNEL(store_lanes)((elem *)(void *)args->lu + first * n * n, n * n, items, lu, n * n);
-    for (int64_t l = 0; l < items; ++l) {
+    KERNEL(store_lanes)((elem *)(void *)args->lu + first * n * n, n * n, matrices, lu, n * n);
+    for (int64_t l = 0; l < matrices; ++l) {
         args->found[first + l] = (int64_t)found[l];
         for (int64_t j = 0; j < n; ++j) {
             args->pivots[(first + l) * n + j] = (int64_t)pivots[LANE(j) + l];
@@ -44,10 +44,10 @@ void KERNEL(lu_factor)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lu_args *args = block;
     const int64_t n = args->n;
-    for (int64_t item = begin, items; item < end; item += items) {
-        items = n > 0 && n <= ADZI_LANES_MOST ? adzi_lanes_of(end - item, ADZI_MATRIX_LANES) : 1;
-        if (items > 1) {
-            KERNEL(factor_several)(args, item, items);
+    for (int64_t item = begin, matrices; item < end; item += matrices) {
+        matrices = n > 0 && n <= ADZI_LANES_MOST ? adzi_lanes_of(end - item, ADZI_MATRIX_LANES) : 1;
+        if (matrices > 1) {
+            KERNEL(factor_several)(args, item, matrices);
             continue;
         }
         elem *a = (elem *)(void *)args->lu + item * n * n;
@@ -79,7 +79,7 @@ void KERNEL(lu_factor_in_place)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* The exchanges of several items: row i of P b is row order[i] of b. */
+/* The exchanges of several matrices: row i of P b is row order[i] of b. */
 typedef int KERNEL(orders)[ADZI_MATRIX_LANES][ADZI_LANES_MOST];
 
 static void KERNEL(order_of)(const int64_t *pivots, int64_t n, int *order)
@@ -94,14 +94,14 @@ static void KERNEL(order_of)(const int64_t *pivots, int64_t n, int *order)
     }
 }
 
-/* Loads the right-hand sides of several items, with the rows exchanged as P does. */
+/* Loads the right-hand sides of several matrices, with the rows exchanged as P does. */
 static inline void KERNEL(load_right)(elem *restrict to, const adzi_lu_solve_args *args,
-    int64_t first, int64_t items, KERNEL(orders) at)
+    int64_t first, int64_t matrices, KERNEL(orders) at)
 {
     const int64_t n = args->n, k = args->k;
     const elem *x = (const elem *)(const void *)args->x + first * n * k;
     if (args->transposed) {
-        const KERNEL(group) g = KERNEL(group_of)(x, n * k, items);
+        const KERNEL(group) g = KERNEL(group_of)(x, n * k, matrices);
         KERNEL(load_lanes)(to, &g, n, k, k);
         return;
     }
@@ -109,7 +109,7 @@ static inline void KERNEL(load_right)(elem *restrict to, const adzi_lu_solve_arg
         memset(to, 0, (size_t)LANE(n * k) * sizeof *to);
     }
     for (int l = 0; l < ADZI_MATRIX_LANES; ++l) {
-        const elem *from = x + (l < items ? l : items - 1) * n * k;
+        const elem *from = x + (l < matrices ? l : matrices - 1) * n * k;
         for (int64_t i = 0; i < n; ++i) {
             if (args->identity) {
                 to[LANE(i * k + at[l][i]) + l] = 1;
@@ -122,17 +122,17 @@ static inline void KERNEL(load_right)(elem *restrict to, const adzi_lu_solve_arg
     }
 }
 
-/* Writes the solutions of several items, with the rows exchanged as the transpose of P does. */
+/* Writes the solutions of several matrices, with the rows exchanged as the transpose of P does. */
 static inline void KERNEL(store_solutions)(const adzi_lu_solve_args *args, int64_t first,
-    int64_t items, const elem *from, KERNEL(orders) at)
+    int64_t matrices, const elem *from, KERNEL(orders) at)
 {
     const int64_t n = args->n, k = args->k;
     elem *x = (elem *)(void *)args->x + first * n * k;
     if (!args->transposed) {
-        KERNEL(store_lanes)(x, n * k, items, from, n * k);
+        KERNEL(store_lanes)(x, n * k, matrices, from, n * k);
         return;
     }
-    for (int64_t l = 0; l < items; ++l) {
+    for (int64_t l = 0; l < matrices; ++l) {
         for (int64_t i = 0; i < n; ++i) {
             for (int64_t c = 0; c < k; ++c) {
                 x[l * n * k + at[l][i] * k + c] = from[LANE(i * k + c) + l];
@@ -142,25 +142,26 @@ static inline void KERNEL(store_solutions)(const adzi_lu_solve_args *args, int64
 }
 
 /* Solves for several small matrices. */
-static void KERNEL(solve_several)(const adzi_lu_solve_args *args, int64_t first, int64_t items)
+static void KERNEL(solve_several)(const adzi_lu_solve_args *args, int64_t first, int64_t matrices)
 {
     const int64_t n = args->n, k = args->k;
     KERNEL(room) lu, b;
     KERNEL(orders) at;
     KERNEL(group) g;
     for (int l = 0; l < ADZI_MATRIX_LANES; ++l) {
-        const int64_t of = adzi_batch_offset(&args->batch, first + (l < items ? l : items - 1));
+        const int64_t of =
+            adzi_batch_offset(&args->batch, first + (l < matrices ? l : matrices - 1));
         g.from[l] = (const elem *)(const void *)args->lu + of * n * n;
         KERNEL(order_of)(args->pivots + of * n, n, at[l]);
     }
     KERNEL(load_lanes)(lu, &g, n, n, n);
-    KERNEL(load_right)(b, args, first, items, at);
+    KERNEL(load_right)(b, args, first, matrices, at);
     for (int p = 0; p < KERNEL(parts); ++p) {
         KERNEL(lanes) *t = (KERNEL(lanes) *)lu + p, *y = (KERNEL(lanes) *)b + p;
         KERNEL(solve_lanes)(t, n, args->transposed, false, !args->transposed, y, k);
         KERNEL(solve_lanes)(t, n, args->transposed, true, args->transposed, y, k);
     }
-    KERNEL(store_solutions)(args, first, items, b, at);
+    KERNEL(store_solutions)(args, first, matrices, b, at);
 }
 
 /* x[n, n] = L^-1 of a lower triangle, by halves; x holds the identity. */
@@ -205,10 +206,10 @@ void KERNEL(lu_solve)(const void *block, int64_t begin, int64_t end)
     const adzi_lu_solve_args *args = block;
     const int64_t n = args->n, k = args->k;
     const bool small = n <= ADZI_LANES_MOST && k <= ADZI_LANES_MOST;
-    for (int64_t item = begin, items; item < end; item += items) {
-        items = small ? adzi_lanes_of(end - item, ADZI_MATRIX_LANES) : 1;
-        if (items > 1) {
-            KERNEL(solve_several)(args, item, items);
+    for (int64_t item = begin, matrices; item < end; item += matrices) {
+        matrices = small ? adzi_lanes_of(end - item, ADZI_MATRIX_LANES) : 1;
+        if (matrices > 1) {
+            KERNEL(solve_several)(args, item, matrices);
             continue;
         }
         const int64_t of = adzi_batch_offset(&args->batch, item);
@@ -312,9 +313,9 @@ static void KERNEL(write_logs)(const adzi_lu_determinant_args *args, int64_t beg
     const int64_t n = args->n;
     elem *sign = (elem *)(void *)args->sign, *logabs = (elem *)(void *)args->logabs;
     for (int64_t first = begin; first < end; first += LOGARITHMS) {
-        const int64_t items = end - first < LOGARITHMS ? end - first : LOGARITHMS;
+        const int64_t matrices = end - first < LOGARITHMS ? end - first : LOGARITHMS;
         double sum[LOGARITHMS] = { 0 }, product[LOGARITHMS] = { 0 };
-        for (int64_t l = 0; l < items; ++l) {
+        for (int64_t l = 0; l < matrices; ++l) {
             const elem *lu = (const elem *)(const void *)args->lu + (first + l) * n * n;
             sign[first + l] =
                 KERNEL(parts_of_log)(lu, args->pivots + (first + l) * n, n, sum + l, product + l);
@@ -322,7 +323,7 @@ static void KERNEL(write_logs)(const adzi_lu_determinant_args *args, int64_t beg
         for (int64_t l = 0; l < LOGARITHMS; ++l) {
             sum[l] += adzi_log_f64(product[l]);
         }
-        for (int64_t l = 0; l < items; ++l) {
+        for (int64_t l = 0; l < matrices; ++l) {
             logabs[first + l] = ELEM(sum[l]);
         }
     }
@@ -397,17 +398,17 @@ void KERNEL(lu_determinant)(const void *block, int64_t begin, int64_t end)
     elem lu[LOGARITHMS * ADZI_LU_ALONE * ADZI_LU_ALONE] __attribute__((aligned(64)));
     int64_t pivots[LOGARITHMS * ADZI_LU_ALONE], found[LOGARITHMS];
     for (int64_t first = begin; first < end; first += LOGARITHMS) {
-        const int64_t items = end - first < LOGARITHMS ? end - first : LOGARITHMS;
+        const int64_t matrices = end - first < LOGARITHMS ? end - first : LOGARITHMS;
         const adzi_lu_args factor = { KERNEL(from_item)(args->lu, first * args->n * args->n),
             (char *)lu, pivots, found, args->n };
-        KERNEL(lu_factor)(&factor, 0, items);
+        KERNEL(lu_factor)(&factor, 0, matrices);
         const adzi_lu_determinant_args rest = { .lu = (char *)lu,
             .pivots = pivots,
             .n = args->n,
             .det = KERNEL(from_item)(args->det, first),
             .sign = KERNEL(from_item)(args->sign, first),
             .logabs = KERNEL(from_item)(args->logabs, first) };
-        KERNEL(determinants)(&rest, 0, items);
+        KERNEL(determinants)(&rest, 0, matrices);
     }
 }
 

@@ -12,9 +12,9 @@
 #include "ops/linalg/decomposition/batch_dims.h"
 
 typedef struct adzi_lu_args {
-    const char *a;   /**< [items, n, n] */
-    char *lu;        /**< [items, n, n], gets the factors */
-    int64_t *pivots; /**< [items, n] */
+    const char *a;   /**< [batch, n, n] */
+    char *lu;        /**< [batch, n, n], gets the factors */
+    int64_t *pivots; /**< [batch, n] */
     int64_t *found;  /**< the first pivot that is 0, counted from 1, or 0 */
     int64_t n;
 } adzi_lu_args;
@@ -23,8 +23,8 @@ ADZI_ADDRESSES(adzi_lu_args, a, lu, pivots, found);
 
 /** Arguments of lu_factor_in_place. */
 typedef struct adzi_lu_in_place_args {
-    char *lu;        /**< [items, m, n]: matrices of any size, which become their factors */
-    int64_t *pivots; /**< [items, min(m, n)] */
+    char *lu;        /**< [batch, m, n]: matrices of any size, which become their factors */
+    int64_t *pivots; /**< [batch, min(m, n)] */
     int64_t m, n;
 } adzi_lu_in_place_args;
 
@@ -34,8 +34,8 @@ ADZI_ADDRESSES(adzi_lu_in_place_args, lu, pivots);
 typedef struct adzi_lu_solve_args {
     const char *lu;
     const int64_t *pivots;
-    adzi_batch_dims batch; /**< of lu, broadcast to the items of x */
-    char *x;               /**< holds b, and gets the result: [items, n, k] */
+    adzi_batch_dims batch; /**< of lu, broadcast to the matrices of x */
+    char *x;               /**< holds b, and gets the result: [batch, n, k] */
     int64_t n, k;
     bool transposed; /**< solves with the transposed matrices */
     bool identity;   /**< b is the identity, and x holds nothing */
@@ -51,10 +51,10 @@ typedef struct adzi_lu_determinant_args {
     const int64_t *pivots; /**< NULL if lu is matrices that are yet to be factored, which stay as
                                 they are; then n is at most ADZI_LU_ALONE */
     int64_t n;
-    char *det;   /**< [items] */
-    char *parts; /**< [items, 2]: rest and exponent. det 2^-exponent + rest is the product of the
+    char *det;   /**< [batch] */
+    char *parts; /**< [batch, 2]: rest and exponent. det 2^-exponent + rest is the product of the
                       pivots with these small numbers, scaled to a size of about 1 */
-    char *sign, *logabs; /**< [items] */
+    char *sign, *logabs; /**< [batch] */
 } adzi_lu_determinant_args;
 
 ADZI_ADDRESSES(adzi_lu_determinant_args, lu, pivots, det, parts, sign, logabs);

@@ -6,7 +6,7 @@
 
 /** Arguments of matrix_exp. */
 typedef struct adzi_matrix_exp_args {
-    const char *a; /**< [items, n, n] */
+    const char *a; /**< [batch, n, n] */
     char *y;       /**< the same shape */
     int64_t n;
     adzi_workers workers;

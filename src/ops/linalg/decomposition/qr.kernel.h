@@ -14,8 +14,8 @@ enum {
 
 /** Arguments of qr; k is the smaller one of m and n. */
 typedef struct adzi_qr_args {
-    const char *a; /**< [items, m, n] */
-    char *q, *r;   /**< [items, m, k] and [items, k, n] */
+    const char *a; /**< [batch, m, n] */
+    char *q, *r;   /**< [batch, m, k] and [batch, k, n] */
     int64_t m, n;
     adzi_workers workers;
 } adzi_qr_args;
@@ -30,7 +30,7 @@ static inline bool adzi_qr_in_lanes(int64_t m, int64_t n)
 
 /** Arguments of low_rank. A unit is a matrix. */
 typedef struct adzi_low_rank_args {
-    const char *r;  /**< [items, n, n], upper triangles */
+    const char *r;  /**< [batch, n, n], upper triangles */
     int64_t *found; /**< the first column that is no direction of its own, counted from 1, or 0 */
     int64_t n;
     double rtol; /**< the part of a column's norm that counts as rounding */

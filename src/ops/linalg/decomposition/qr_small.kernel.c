@@ -111,20 +111,20 @@ static inline void KERNEL(factor)(const KERNEL(small_qr) * s)
 }
 
 static void KERNEL(factor_several)(
-    const adzi_qr_args *args, int64_t first, int64_t items, elem *memory)
+    const adzi_qr_args *args, int64_t first, int64_t matrices, elem *memory)
 {
     const int64_t m = args->m, n = args->n, k = m < n ? m : n;
     elem *q = memory + LANE(m * n), *tau = q + LANE(m * k);
     const KERNEL(group) g =
-        KERNEL(group_of)((const elem *)(const void *)args->a + first * m * n, m * n, items);
+        KERNEL(group_of)((const elem *)(const void *)args->a + first * m * n, m * n, matrices);
     KERNEL(load_lanes)(memory, &g, m, n, n);
     for (int p = 0; p < KERNEL(parts); ++p) {
         const KERNEL(small_qr) s = { (KERNEL(lanes) *)memory + p, (KERNEL(lanes) *)q + p,
             (KERNEL(lanes) *)tau + p, m, n, k };
         KERNEL(factor)(&s);
     }
-    KERNEL(store_lanes)((elem *)(void *)args->q + first * m * k, m * k, items, q, m * k);
-    KERNEL(store_lanes)((elem *)(void *)args->r + first * k * n, k * n, items, memory, k * n);
+    KERNEL(store_lanes)((elem *)(void *)args->q + first * m * k, m * k, matrices, q, m * k);
+    KERNEL(store_lanes)((elem *)(void *)args->r + first * k * n, k * n, matrices, memory, k * n);
 }
 
 void KERNEL(qr_small)(const void *block, int64_t begin, int64_t end)

@@ -194,17 +194,17 @@ static void KERNEL(write)(const adzi_svd_args *args, int64_t item, const KERNEL(
 }
 
 static inline void KERNEL(svd_lanes)(
-    const adzi_svd_args *args, int64_t first, int64_t items, elem *memory, const int lanes)
+    const adzi_svd_args *args, int64_t first, int64_t matrices, elem *memory, const int lanes)
 {
     const int64_t k = args->m < args->n ? args->m : args->n, big = args->m + args->n - k;
     const KERNEL(sides) of = { memory, memory + k * big * lanes, k, big };
     double factors[ADZI_JACOBI_LANES];
     for (int l = 0; l < lanes; ++l) {
         /* lanes without an item repeat the last one */
-        factors[l] = KERNEL(load)(args, first + (l < items ? l : items - 1), &of, l, lanes);
+        factors[l] = KERNEL(load)(args, first + (l < matrices ? l : matrices - 1), &of, l, lanes);
     }
     KERNEL(orthogonalise)(&of, lanes);
-    for (int l = 0; l < items; ++l) {
+    for (int l = 0; l < matrices; ++l) {
         KERNEL(write)(args, first + l, &of, l, lanes, factors[l]);
     }
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The items of a batch, divided among workers. A unit of the launch is a worker. */
+/** The matrices of a batch, divided among workers. A unit of the launch is a worker. */
 typedef struct adzi_workers {
     char *memory; /**< `bytes` for each worker, at multiples of 64 */
     int64_t bytes;

@@ -51,12 +51,12 @@ typedef struct KERNEL(group) {
     const elem *from[ADZI_MATRIX_LANES];
 } KERNEL(group);
 
-/* `items` matrices, `stride` elements apart. */
-static inline KERNEL(group) KERNEL(group_of)(const elem *a, int64_t stride, int64_t items)
+/* Several matrices, `stride` elements apart. */
+static inline KERNEL(group) KERNEL(group_of)(const elem *a, int64_t stride, int64_t matrices)
 {
     KERNEL(group) g;
     for (int l = 0; l < ADZI_MATRIX_LANES; ++l) {
-        g.from[l] = a + (l < items ? l : items - 1) * stride;
+        g.from[l] = a + (l < matrices ? l : matrices - 1) * stride;
     }
     return g;
 }
@@ -85,11 +85,11 @@ static inline void KERNEL(load_lanes)(
     }
 }
 
-/* Writes the first `items` lanes of `count` elements, `stride` elements apart. */
+/* Writes the first `matrices` lanes of `count` elements, `stride` elements apart. */
 static inline void KERNEL(store_lanes)(
-    elem *restrict to, int64_t stride, int64_t items, const elem *from, int64_t count)
+    elem *restrict to, int64_t stride, int64_t matrices, const elem *from, int64_t count)
 {
-    KERNEL(transpose)(to, stride, from, ADZI_MATRIX_LANES, items, count);
+    KERNEL(transpose)(to, stride, from, ADZI_MATRIX_LANES, matrices, count);
 }
 
 /* Finds the row of the pivot of column j in each lane. */

@@ -93,24 +93,24 @@ static inline void KERNEL(order)(
     }
 }
 
-/* Defines the kernel of an operator for small matrices. Each worker computes its items in groups of
- * lanes, by KERNEL(<op>_lanes); one or two items cost less one after the other. */
+/* Defines the kernel of an operator for small matrices. Each worker computes its matrices in groups
+ * of lanes, by KERNEL(<op>_lanes); one or two matrices cost less one after the other. */
 #undef JACOBI_KERNEL
-#define JACOBI_KERNEL(op)                                                                \
-    void KERNEL(op)(const void *block, int64_t begin, int64_t end)                       \
-    {                                                                                    \
-        const adzi_##op##_args *args = block;                                            \
-        for (int64_t worker = begin; worker < end; ++worker) {                           \
-            elem *memory = adzi_worker_memory(&args->workers, worker);                   \
-            const int64_t last = adzi_worker_begin(&args->workers, worker + 1);          \
-            for (int64_t i = adzi_worker_begin(&args->workers, worker), items; i < last; \
-                 i += items) {                                                           \
-                items = adzi_lanes_of(last - i, ADZI_JACOBI_LANES);                      \
-                if (items == 1) {                                                        \
-                    KERNEL(op##_lanes)(args, i, 1, memory, 1);                           \
-                } else {                                                                 \
-                    KERNEL(op##_lanes)(args, i, items, memory, ADZI_JACOBI_LANES);       \
-                }                                                                        \
-            }                                                                            \
-        }                                                                                \
+#define JACOBI_KERNEL(op)                                                                   \
+    void KERNEL(op)(const void *block, int64_t begin, int64_t end)                          \
+    {                                                                                       \
+        const adzi_##op##_args *args = block;                                               \
+        for (int64_t worker = begin; worker < end; ++worker) {                              \
+            elem *memory = adzi_worker_memory(&args->workers, worker);                      \
+            const int64_t last = adzi_worker_begin(&args->workers, worker + 1);             \
+            for (int64_t i = adzi_worker_begin(&args->workers, worker), matrices; i < last; \
+                 i += matrices) {                                                           \
+                matrices = adzi_lanes_of(last - i, ADZI_JACOBI_LANES);                      \
+                if (matrices == 1) {                                                        \
+                    KERNEL(op##_lanes)(args, i, 1, memory, 1);                              \
+                } else {                                                                    \
+                    KERNEL(op##_lanes)(args, i, matrices, memory, ADZI_JACOBI_LANES);       \
+                }                                                                           \
+            }                                                                               \
+        }                                                                                   \
     }
