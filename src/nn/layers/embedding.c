@@ -6,6 +6,7 @@
 
 #include "adze/nn/init.h"
 #include "adze/ops/convert.h"
+#include "nn/layers/embedding.h"
 #include "nn/module.h"
 #include "base/error.h"
 #include "adze/options.h"
@@ -36,23 +37,25 @@ static adz_tensor *forward(adz_module *self, adz_tensor *ids)
     return y != NULL && adzi_is_half((adz_dtype)y->dtype) ? adz_to(y, ADZ_F32) : y;
 }
 
-/* Draws the table from N(0, 1) as PyTorch does, then zeroes the row of the padding. */
-static adz_status reset_parameters(adz_module *self)
+adz_status adzi_embedding_reset(adz_tensor *weight, int64_t padding_idx)
 {
-    const embedding_state *state = self->state;
-    adz_tensor *weight = adzi_parameter(self, 0);
     if (adz_init_normal_(weight, 0, 1, NULL) == NULL) {
         return adz_error_code();
     }
-    const int64_t padding = state->options.padding_idx;
     /* The program may have replaced the weight by one that has no such row. */
-    if (padding != ADZ_NO_PADDING && weight->rank == 2 && padding < weight->sizes[0]) {
+    if (padding_idx != ADZ_NO_PADDING && weight->rank == 2 && padding_idx < weight->sizes[0]) {
         const size_t row = (size_t)weight->sizes[1] * adzi_item_size(weight);
         if (row > 0) {
-            memset(weight->data + (size_t)padding * row, 0, row);
+            memset(weight->data + (size_t)padding_idx * row, 0, row);
         }
     }
     return ADZ_OK;
+}
+
+static adz_status reset_parameters(adz_module *self)
+{
+    const embedding_state *state = self->state;
+    return adzi_embedding_reset(adzi_parameter(self, 0), state->options.padding_idx);
 }
 
 static const adz_module_type embedding_type = {

@@ -2,10 +2,8 @@
  * row padding_idx begins as zeros and does not count. */
 #include "adze/nn/embedding.h"
 
-#include <string.h>
-
-#include "adze/nn/init.h"
 #include "adze/options.h"
+#include "nn/layers/embedding.h"
 #include "nn/module.h"
 #include "base/error.h"
 
@@ -45,23 +43,10 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
         adz_embedding_bag(ids, adzi_parameter(self, 0), offsets, factors, &state->options));
 }
 
-/* Draws the table from N(0, 1) as PyTorch does, then zeroes the row of the padding. */
 static adz_status reset_parameters(adz_module *self)
 {
     const bag_state *state = self->state;
-    adz_tensor *weight = adzi_parameter(self, 0);
-    if (adz_init_normal_(weight, 0, 1, NULL) == NULL) {
-        return adz_error_code();
-    }
-    const int64_t padding = state->options.padding_idx;
-    /* The program may have replaced the weight by one that has no such row. */
-    if (padding != ADZ_NO_PADDING && weight->rank == 2 && padding < weight->sizes[0]) {
-        const size_t row = (size_t)weight->sizes[1] * adzi_item_size(weight);
-        if (row > 0) {
-            memset(weight->data + (size_t)padding * row, 0, row);
-        }
-    }
-    return ADZ_OK;
+    return adzi_embedding_reset(adzi_parameter(self, 0), state->options.padding_idx);
 }
 
 static const adz_module_type bag_type = {
