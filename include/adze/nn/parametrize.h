@@ -8,8 +8,8 @@
  * module as "parametrizations.weight.original", or ".original0", ".original1" if there are several,
  * so optimizers, states and files see them under PyTorch's names, and files go both ways.
  *
- * What a program writes to the computed parameter, as adz_init_normal_ does, is lost, as in PyTorch:
- * the next call computes it again. adz_module_assign_parametrized sets it.
+ * What a program writes to the computed parameter, as adz_init_normal_ does, is lost, as in
+ * PyTorch: the next call computes it again. adz_module_assign_parametrized sets it.
  *
  * @code
  * adz_module *layer = adz_linear_new(20, 40, NULL);
