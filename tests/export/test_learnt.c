@@ -41,6 +41,28 @@ static adz_optimizer *filled(adz_tensor_list parameters)
     return adz_adagrad_new(parameters, 0.05, &o);
 }
 
+/* Muon takes matrices alone. Other parameters are frozen and equal. */
+static adz_optimizer *muon(adz_tensor_list parameters)
+{
+    adz_tensor *matrices[4];
+    size_t n = 0;
+    for (size_t i = 0; i < parameters.count && n < 4; ++i) {
+        if (adz_tensor_rank(parameters.items[i]) == 2) {
+            matrices[n++] = parameters.items[i];
+        } else {
+            adz_requires_grad_(parameters.items[i], false);
+            fill_from(parameters.items[i], 3);
+        }
+    }
+    return adz_muon_new(adz_tensor_list_of(matrices, n), 0.05, NULL);
+}
+
+static void matrices_alone(void **state)
+{
+    (void)state;
+    check_optimizer(muon);
+}
+
 /* A first step that is not like the others, and states that do not begin with zeros. */
 static void first_steps(void **state)
 {
@@ -62,6 +84,46 @@ static double rate_of(const device *d, adz_dtype dtype)
 {
     return dtype == ADZ_F64 ? *(const double *)d->c.learning_rate
                             : (double)*(const float *)d->c.learning_rate;
+}
+
+/* States that begin with the rate of the first step, and not with that of the export: before the
+ * first step, and after a file without steps has come to a device that had made some. */
+static void check_first_rate(make_optimizer *make, adz_dtype dtype)
+{
+    adz_scope *scope = adz_scope_open();
+    learner l[3];
+    begin_learners(l, make, dtype);
+    for (int written = 0; written < 2; ++written) {
+        device d = send(&l[written]);
+        assert_int_equal(send_file(&d, &l[2 * written]), 0);
+        learner *here = &l[2 * written];
+        set_rate(&d, dtype, 0.25);
+        adz_optimizer_set(here->training.optimizer, -1, "lr", 0.25);
+        step_both(&d, here, 2, "after a first step with another rate");
+        step_here(&l[1]);
+        dlclose(d.c.library);
+    }
+    end_learners(l);
+    adz_scope_close(scope);
+}
+
+static adz_optimizer *asgd(adz_tensor_list parameters)
+{
+    return adz_asgd_new(parameters, 0.05, NULL);
+}
+
+static adz_optimizer *rprop(adz_tensor_list parameters)
+{
+    return adz_rprop_new(parameters, 0.05, NULL);
+}
+
+static void first_rates(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        check_first_rate(asgd, i == 0 ? ADZ_F32 : ADZ_F64);
+        check_first_rate(rprop, i == 0 ? ADZ_F32 : ADZ_F64);
+    }
 }
 
 static const double rates_of_floats[] = { 0.1, 0.02, 1e-3, 3e-5, 1, 12.5, 0, 1.17549435e-38,
@@ -338,7 +400,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_optimizer),
+        cmocka_unit_test(matrices_alone),
         cmocka_unit_test(first_steps),
+        cmocka_unit_test(first_rates),
         cmocka_unit_test(a_device_goes_on_from_its_file),
         cmocka_unit_test(two_optimizers),
         cmocka_unit_test(odd_tensors),

@@ -110,7 +110,7 @@ typedef struct adz_optimizer_state {
 /** Values of adz_optimizer_state.initial that are no number of a setting. */
 typedef enum adz_state_initial {
     ADZ_INITIAL_LR = -1, /**< the rate of the step that makes the state; in C that an export
-                              writes, the rate at the export */
+                              writes, too */
     ADZ_INITIAL_ONE = -2 /**< 1 */
 } adz_state_initial;
 

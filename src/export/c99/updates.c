@@ -183,12 +183,22 @@ static bool uses(const adzi_c99 *c, int update)
     return false;
 }
 
-/* Whether the numbers of the update, or a checkpoint, depend on the count of steps. */
+/* Whether a state begins with the rate of the step that makes it. */
+static bool begins_with_rate(const adz_optimizer_type *type)
+{
+    bool begins = false;
+    for (int k = 0; k < ADZ_OPTIMIZER_STATES && type->states[k].name != NULL; ++k) {
+        begins = begins || type->states[k].initial == ADZ_INITIAL_LR;
+    }
+    return begins;
+}
+
+/* Whether the numbers of the update, new states or a checkpoint depend on the count of steps. */
 static bool counts(const adzi_c99 *c, int update)
 {
     const adz_optimizer_type *type = type_of(c, update);
     const adzi_c99_stepped *s = &c->stepped[c->updates[update].stepped];
-    return !type->uncounted || (type->numbers != NULL && s->fresh != 0);
+    return !type->uncounted || (s->fresh != 0 && (type->numbers != NULL || begins_with_rate(type)));
 }
 
 bool adzi_c99_has_count(const adzi_c99 *c, size_t stepped)
@@ -282,6 +292,50 @@ static void print_elements(const adzi_c99 *c, adzi_text *to, int update)
     }
 }
 
+/* Whether a memory is a state that begins with the rate, of one of the parameters of an update. */
+static bool is_rate_state(const adzi_c99 *c, const adzi_c99_update *u, const adzi_c99_memory *m)
+{
+    const adzi_c99_stepped *s = &c->stepped[u->stepped];
+    const adz_optimizer *o = s->position.optimizer;
+    bool found = false;
+    if (m->optimizer != o || !m->changes || o->type->states[m->which].initial != ADZ_INITIAL_LR) {
+        return false;
+    }
+    for (size_t i = 0; i < c->n_stepped && !found; ++i) {
+        const adzi_parameter_position *at = &c->stepped[i].position;
+        found = c->stepped[i].count == s->count && at->optimizer == o &&
+                at->group == s->position.group &&
+                o->groups[at->group]->parameters[at->i] == m->leaf;
+    }
+    return found;
+}
+
+/* "if (steps_0 == 0) { for (...) { s_eta[i] = NAME_learning_rate[0]; } }". Without steps such a
+ * state is new, too, in a file that was written after steps: a file of weights has replaced it. */
+static void print_rate_states(const adzi_c99 *c, adzi_text *to, int update)
+{
+    const adzi_c99_update *u = &c->updates[update];
+    const adzi_c99_stepped *s = &c->stepped[u->stepped];
+    char rates[ADZI_C99_LABEL];
+    for (size_t i = 0; i < c->n_memories && u->ahead == 0; ++i) {
+        const adzi_c99_memory *m = &c->memories[i];
+        if (!m->array || !is_rate_state(c, u, m)) {
+            continue;
+        }
+        const bool fresh = (s->fresh >> m->which & 1u) != 0;
+        if (!fresh && s->steps == 0) {
+            continue;
+        }
+        adzi_text_format(to, "    if (%ssteps_%d == %lld) {\n", adzi_c99_of_state(c), (int)s->count,
+            fresh ? (long long)s->steps : 0LL);
+        adzi_text_format(to,
+            "        for (int i = 0; i < %lld; ++i) {\n            %s%s[i] = %s[%d];\n        }\n"
+            "    }\n",
+            (long long)m->count, adzi_c99_of_state(c), m->name, adzi_c99_rates(c, rates),
+            (int)groups_before(c, u->stepped));
+    }
+}
+
 void adzi_c99_print_numbers(adzi_c99 *c, adzi_text *to)
 {
     bool computed = false;
@@ -294,6 +348,7 @@ void adzi_c99_print_numbers(adzi_c99 *c, adzi_text *to)
                 (int)ADZ_OPTIMIZER_NUMBERS);
             computed = true;
         }
+        print_rate_states(c, to, i);
         print_update(c, to, i);
         print_elements(c, to, i);
     }

@@ -182,12 +182,20 @@ static bool is_dropped(const adzi_traced_value *v)
     return v->kind == ADZI_VALUE_GRADIENT && !v->used && v->contents == NULL;
 }
 
+/* A state into which the first step writes its rate. */
+static bool begins_with_rate(const adzi_traced_value *v)
+{
+    return v->kind == ADZI_VALUE_STATE &&
+           v->position.optimizer->type->states[v->which].initial == ADZ_INITIAL_LR;
+}
+
 bool adzi_c99_mark_changes(adzi_c99 *c, const adzi_trace *trace)
 {
     for (size_t i = 0; i < trace->n_values; ++i) {
         const adzi_traced_value *v = &trace->values[i];
         const bool gradient = v->kind == ADZI_VALUE_GRADIENT;
-        if (v->kind == ADZI_VALUE_RESULT || (v->becomes == (int)i && !gradient)) {
+        const bool stays = v->becomes == (int)i && !gradient && !begins_with_rate(v);
+        if (v->kind == ADZI_VALUE_RESULT || stays) {
             continue;
         }
         const int memory = adzi_c99_shared_memory(c, trace, v);
@@ -198,7 +206,7 @@ bool adzi_c99_mark_changes(adzi_c99 *c, const adzi_trace *trace)
                 m->label);
             return false;
         }
-        if (m != NULL && (v->becomes != (int)i || v->contents != NULL)) {
+        if (m != NULL && (v->becomes != (int)i || v->contents != NULL || begins_with_rate(v))) {
             m->kind = ADZI_C99_VARIABLE;
             m->changes = true;
             m->uniform = false;
