@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""ship writes functions that agree with the library, and finds a file that does not.
+
+usage: ship.py FFN_REGRESSION SHIP COMPILER...
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+TRAIN, SHIP, COMPILER = sys.argv[1], sys.argv[2], " ".join(sys.argv[3:])
+
+
+def run(*words, code=0):
+    done = subprocess.run([str(w) for w in words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == code, (words, done.returncode, done.stdout)
+    return done.stdout
+
+
+def make_model():
+    with open("t.csv", "w", encoding="utf-8") as file:
+        file.write("a,b,c,y\n")
+        for i in range(200):
+            a, b, c = math.sin(i), math.cos(2.1 * i), math.sin(0.7 * i)
+            file.write(f"{a},{b},{c},{a * b + c * c}\n")
+    run(TRAIN, "--data", "t.csv", "--target", "y", "--epochs", 20, "--plot", "none", "--save", "m.st",
+        "--hidden", "12,8", "--activation", "tanh", "--dropout", "0.1")
+
+
+def agrees():
+    for more in ([], ["--jacobian", "--jvp", "--vjp"], ["--f64", "--hessian"], ["--f64", "--state", "caller"],
+                 ["--casadi"], ["--casadi", "--hessian"]):
+        said = run(SHIP, "m.st", "--c", "net.c", "--check", "--compiler", COMPILER, *more)
+        assert "checked: net_run agrees" in said, said
+        assert "140 multiply-adds" in said, said  # 3-12-8-1
+        if more:
+            assert said.count("checked:") > 1 or "caller" in more, said
+    # A prefix and a folder of its own, and the files of CasADi compile without warnings.
+    os.mkdir("f")
+    run(SHIP, "m.st", "--c", "f/law.c", "--casadi", "--hessian", "--check", "--compiler", COMPILER)
+    run(*COMPILER.split(), "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-c", "f/law_casadi.c",
+        "-o", "law.o")
+    assert sorted(os.listdir("f")) == ["law.c", "law.h", "law_casadi.c"], os.listdir("f")
+
+
+def notices():
+    """A compiler that changes one derivative by 1% stands for a wrong file."""
+    with open("wrong.sh", "w", encoding="utf-8") as file:
+        file.write("for w in \"$@\"; do case $w in *-check.c) sed -i 's/p\\[2\\]);/&"
+                   " ((float *)p[2])[1] *= 1.01f;/' \"$w\";; esac; done; exec " + COMPILER + " \"$@\"\n")
+    said = run(SHIP, "m.st", "--c", "net.c", "--jacobian", "--check", "--compiler", "sh wrong.sh", code=1)
+    assert "net_jacobian differs from the library" in said, said
+    with open("negative.sh", "w", encoding="utf-8") as file:
+        file.write("sed -i 's/= d\\[i/= -d[i/' net_casadi.c; exec " + COMPILER + " \"$@\"\n")
+    said = run(SHIP, "m.st", "--c", "net.c", "--casadi", "--check", "--compiler", "sh negative.sh", code=1)
+    assert "net_jacobian differs from the library" in said, said
+    said = run(SHIP, "m.st", "--c", "net.c", "--check", "--compiler", "false", code=1)
+    assert "--compiler names another one" in said, said
+
+
+def refuses():
+    for words, part in ((["m.st"], "--c is missing"), (["m.st", "--c", "net.h"], "ends with .c"),
+                        (["net.onnx", "--c", "net.c"], "ONNX files are not read"), (["--c", "net.c"], "give one model")):
+        assert part in run(SHIP, *words, code=2), words
+    assert "not saved by" in run(SHIP, "other.st", "--c", "net.c", code=1)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    make_model()
+    agrees()
+    notices()
+    head = json.dumps({"__metadata__": {"a": "b"}, "x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})
+    with open("other.st", "wb") as file:
+        file.write(len(head).to_bytes(8, "little") + head.encode() + bytes(4))
+    refuses()
+print("ship writes what the library computes")
