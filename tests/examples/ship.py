@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-TRAIN, SHIP, COMPILER = sys.argv[1], sys.argv[2], " ".join(sys.argv[3:])
+TRAIN, SHIP, COMPILER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), " ".join(sys.argv[3:])
 
 
 def run(*words, code=0):
