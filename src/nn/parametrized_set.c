@@ -131,10 +131,12 @@ adz_status adzi_parametrized_reset(adz_module *module)
         adzi_fail_memory(op, module->n_parameters * sizeof *emptied);
         return ADZ_ERR_MEMORY;
     }
-    const bool before = adz_set_grad_enabled(false);
-    bool good = fill_slots(module, emptied) && module->type.reset_parameters(module) == ADZ_OK;
-    good = empty_slots(module, emptied, good);
-    adz_set_grad_enabled(before);
+    bool good = false;
+    ADZ_NO_GRAD
+    {
+        good = fill_slots(module, emptied) && module->type.reset_parameters(module) == ADZ_OK;
+        good = empty_slots(module, emptied, good);
+    }
     adz_scope_close(scope);
     adzi_free(emptied, module->n_parameters * sizeof *emptied);
     return good ? ADZ_OK : adz_error_code();
