@@ -58,8 +58,7 @@ class Comparison:
     def __init__(self, side):
         self.side, self.count, self.failed = side, 0, []
 
-    def equal(self, what, got, wanted, least=0):
-        """`least` is the size of terms that may cancel."""
+    def equal(self, what, got, wanted):
         self.count += wanted.numel()
         if got.shape != wanted.shape:
             self.failed.append(f"{what}: shape {tuple(got.shape)} and not {tuple(wanted.shape)}")
@@ -70,7 +69,7 @@ class Comparison:
         finite = torch.isfinite(wanted)
         same = torch.equal(got[~finite].nan_to_num(7), wanted[~finite].nan_to_num(7))
         scale = wanted[finite].abs().max() if finite.any() else torch.tensor(1.)
-        apart = (got[finite] - wanted[finite]).abs().max() / max(float(scale), least, 1e-300) if finite.any() else 0
+        apart = (got[finite] - wanted[finite]).abs().max() / max(float(scale), 1e-300) if finite.any() else 0
         if not same or not apart <= TOLERANCE:
             self.failed.append(f"{what}: {float(apart):.3g} apart, special values {'alike' if same else 'differ'}")
 
@@ -111,7 +110,7 @@ class Comparison:
                 one = side.give(torch.ones((), dtype=torch.float64))
                 found = side.grad(total, one, [mine_all[i] for i in used])
                 for i, b in zip(used, found):
-                    self.equal(f"{what}, second derivative {i}", side.take(b), ddx[i], 1)
+                    self.equal(f"{what}, second derivative {i}", side.take(b), ddx[i])
         except (Failed, RuntimeError) as error:
             self.failed.append(f"{what}: {error}")
         finally:
@@ -208,12 +207,14 @@ def norms(c, n):
     size = kernel[0] if n == 1 else s(*kernel)
     x = images(n, 5, 8)
     x = x.abs() + 0.1 if p not in (2., 4.) else x
+    # The absolute value of one element has no second derivative but what rounding leaves.
+    orders = 1 if p in (float("inf"), -float("inf")) or max(kernel) == 1 else 2
     if n == 1:
         kernel, stride = kernel[0], stride and stride[0]
     theirs = getattr(F, f"lp_pool{n}d")
     ours = getattr(lib, f"adz_lp_pool{n}d")
     c.run(f"lp_pool{n}d {p} {kernel} {stride} {ceil}", lambda x: theirs(x, p, kernel, stride, ceil),
-          lambda x: ours(x, p, size, o), [x], [0], 1 if p in (float("inf"), -float("inf")) else 2)
+          lambda x: ours(x, p, size, o), [x], [0], orders)
     c.run(f"lp_pool{n}d {p} special", lambda x: theirs(x, p, kernel, stride, ceil), lambda x: ours(x, p, size, o),
           [special(x).abs()], [0], 0)
     zeros = torch.where(torch.rand_like(x) < 0.6, 0., x)
