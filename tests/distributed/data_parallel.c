@@ -4,11 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../optim/optimizers/cases.h"
 #include "adze/data_parallel.h"
 #include "base/alloc.h"
 #include "distributed/data_parallel.h"
 
-enum { ROWS = 29, WIDTH = 5, STEPS = 3 };
+enum { SAMPLES = 29, WIDTH = 5, ROUNDS = 3 };
 
 /* A network with dropout and parameters of several sizes, with or without batch norm. */
 static adz_module *new_network(uint64_t seed, adz_dtype dtype, bool norm)
@@ -35,7 +36,7 @@ static adz_tensor *loss_of(adz_module *net, adz_tensor *x, adz_tensor *y, adz_mi
 /* ---- what a run has computed ---------------------------------------------------------------- */
 
 typedef struct result {
-    double losses[STEPS];
+    double losses[ROUNDS];
     size_t bytes;
     char *weights; /* all parameters in a row */
 } result;
@@ -76,6 +77,7 @@ typedef struct task {
     size_t bucket_bytes;
     adz_dtype dtype;
     bool fast, norm, shard;
+    adz_optimizer *(*make)(adz_tensor_list list); /* NULL: Adam */
     result expected;
     result mine; /* of rank 0 */
 } task;
@@ -85,7 +87,9 @@ static void train(adz_group *group, const task *t, result *r)
     adz_context *own = adz_context_new(), *before = adz_context_use(own);
     adz_set_num_threads(1);
     adz_module *net = new_network(7 + (uint64_t)adz_group_rank(group), t->dtype, t->norm);
-    adz_optimizer *adam = adz_adam_new(adz_module_parameters(net), 0.01, NULL);
+    adz_tensor_list list = adz_module_parameters(net);
+    adz_optimizer *optimizer = t->make != NULL ? t->make(list) : adz_adam_new(list, 0.01, NULL);
+    check(optimizer != NULL);
     adz_data_parallel_options o = ADZ_DATA_PARALLEL_OPTIONS;
     o.micro_batches = t->micro_batches;
     o.bucket_bytes = t->bucket_bytes;
@@ -94,23 +98,23 @@ static void train(adz_group *group, const task *t, result *r)
     adz_data_parallel *p = adz_data_parallel_new(group, net, &o);
     check(p != NULL);
     if (t->shard) {
-        check(adz_data_parallel_shard(p, adam) == ADZ_OK);
+        check(adz_data_parallel_shard(p, optimizer) == ADZ_OK);
     }
-    adz_tensor *x = numbers_of(1, ADZ_SHAPE(ROWS, WIDTH), t->dtype);
-    adz_tensor *y = numbers_of(2, ADZ_SHAPE(ROWS, 1), t->dtype);
-    for (int step = 0; step < STEPS; ++step) {
+    adz_tensor *x = numbers_of(1, ADZ_SHAPE(SAMPLES, WIDTH), t->dtype);
+    adz_tensor *y = numbers_of(2, ADZ_SHAPE(SAMPLES, 1), t->dtype);
+    for (int step = 0; step < ROUNDS; ++step) {
         adz_micro_batch m;
-        check(adz_data_parallel_begin(p, step, ROWS) == ADZ_OK);
+        check(adz_data_parallel_begin(p, step, SAMPLES) == ADZ_OK);
         while (adz_data_parallel_next(p, &m)) {
             check(adz_data_parallel_backward(p, loss_of(net, x, y, m), m.weight) == ADZ_OK);
         }
         check(adz_data_parallel_end(p, &r->losses[step]) == ADZ_OK);
         adz_clip_grad_norm(adz_module_parameters(net), 0.5, 2);
-        check(adz_data_parallel_step(p, adam) == ADZ_OK);
+        check(adz_data_parallel_step(p, optimizer) == ADZ_OK);
     }
     adz_data_parallel_free(&p);
     take_result(r, net);
-    adz_optimizer_release(&adam);
+    adz_optimizer_release(&optimizer);
     adz_module_release(&net);
     adz_context_use(before);
     adz_context_free(&own);
@@ -164,6 +168,34 @@ static void batch_norm_does_not_depend_on_the_ranks(void **state)
     compare_ranks((task){ .micro_batches = 6, .bucket_bytes = 1, .dtype = ADZ_F64, .norm = true });
 }
 
+/* Muon takes matrices alone. */
+static adz_optimizer *muon(adz_tensor_list parameters)
+{
+    adz_tensor *matrices[4];
+    size_t n = 0;
+    for (size_t i = 0; i < parameters.count && n < 4; ++i) {
+        if (adz_tensor_rank(parameters.items[i]) == 2) {
+            matrices[n++] = parameters.items[i];
+        }
+    }
+    return adz_muon_new(adz_tensor_list_of(matrices, n), 0.02, NULL);
+}
+
+/* Undivided optimizers, those among them whose updates depend on all elements of a parameter. */
+static void every_optimizer_has_the_same_bits(void **state)
+{
+    (void)state;
+    for (int i = 0; i <= n_cases; ++i) {
+        task t = { .micro_batches = 6, .bucket_bytes = 700, .dtype = i % 2 ? ADZ_F64 : ADZ_F32 };
+        t.make = i < n_cases ? cases[i].make : muon;
+        run_ranks(1, NULL, train_on_rank, &t);
+        t.expected = t.mine;
+        run_ranks(2, NULL, train_on_rank, &t);
+        run_ranks(3, NULL, train_on_rank, &t);
+        free(t.mine.weights);
+    }
+}
+
 /* ---- compared with one process that adds by hand --------------------------------------------- */
 
 enum { MICRO = 8, MOST = 1024 };
@@ -183,13 +215,13 @@ static void gradients_apart(float gradients[MICRO][MOST])
 {
     adz_module *net = new_network(7, ADZ_F32, false);
     adz_module_eval(net); /* no dropout: its draws belong to data-parallel training */
-    adz_tensor *x = numbers_of(1, ADZ_SHAPE(ROWS, WIDTH), ADZ_F32);
-    adz_tensor *y = numbers_of(2, ADZ_SHAPE(ROWS, 1), ADZ_F32);
+    adz_tensor *x = numbers_of(1, ADZ_SHAPE(SAMPLES, WIDTH), ADZ_F32);
+    adz_tensor *y = numbers_of(2, ADZ_SHAPE(SAMPLES, 1), ADZ_F32);
     for (int m = 0; m < MICRO; ++m) {
-        const int64_t begin = ROWS * m / MICRO, count = ROWS * (m + 1) / MICRO - begin;
+        const int64_t begin = SAMPLES * m / MICRO, count = SAMPLES * (m + 1) / MICRO - begin;
         const adz_micro_batch part = { .begin = begin, .count = count };
         adz_module_zero_grad(net);
-        adz_backward(adz_mul_number(loss_of(net, x, y, part), (double)count / ROWS));
+        adz_backward(adz_mul_number(loss_of(net, x, y, part), (double)count / SAMPLES));
         copy_gradients(net, gradients[m]);
     }
     adz_module_release(&net);
@@ -203,10 +235,10 @@ static void compare_with_serial(adz_group *group, void *user)
     adz_module *net = new_network(7, ADZ_F32, false);
     adz_module_eval(net);
     adz_data_parallel *p = adz_data_parallel_new(group, net, NULL);
-    adz_tensor *x = numbers_of(1, ADZ_SHAPE(ROWS, WIDTH), ADZ_F32);
-    adz_tensor *y = numbers_of(2, ADZ_SHAPE(ROWS, 1), ADZ_F32);
+    adz_tensor *x = numbers_of(1, ADZ_SHAPE(SAMPLES, WIDTH), ADZ_F32);
+    adz_tensor *y = numbers_of(2, ADZ_SHAPE(SAMPLES, 1), ADZ_F32);
     adz_micro_batch m;
-    check(adz_data_parallel_begin(p, 0, ROWS) == ADZ_OK);
+    check(adz_data_parallel_begin(p, 0, SAMPLES) == ADZ_OK);
     while (adz_data_parallel_next(p, &m)) {
         check(adz_data_parallel_backward(p, loss_of(net, x, y, m), m.weight) == ADZ_OK);
     }
@@ -268,5 +300,6 @@ const struct CMUnitTest data_parallel_tests[] = {
     cmocka_unit_test(the_sum_is_that_of_gradients_added_by_hand),
     cmocka_unit_test(bits_do_not_depend_on_the_ranks),
     cmocka_unit_test(batch_norm_does_not_depend_on_the_ranks),
+    cmocka_unit_test(every_optimizer_has_the_same_bits),
 };
 const size_t n_data_parallel_tests = sizeof data_parallel_tests / sizeof *data_parallel_tests;
