@@ -78,8 +78,21 @@ void list_functions(law_function *functions)
     }
 }
 
+/* A file of another program may be a model, too, but says less about its network. */
+static void check_origin(const char *path)
+{
+    adz_safetensors *file = adz_safetensors_load(path, NULL);
+    if (adz_safetensors_get_metadata(file, "activation") == NULL) {
+        fail("%s: ffn-regression has not saved this file, and networks of other programs cannot be "
+             "rebuilt; the option --export-c of some of them writes C",
+            path);
+    }
+    adz_safetensors_free(&file);
+}
+
 law load_law(const char *path, adz_dtype dtype)
 {
+    check_origin(path);
     law l = { .m = load_model(path, NULL), .n_out = 1 };
     l.n_in = (int64_t)l.m.n_features;
     adz_module_to(l.m.root, dtype);

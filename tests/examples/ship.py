@@ -65,7 +65,7 @@ def refuses():
     for words, part in ((["m.st"], "--c is missing"), (["m.st", "--c", "net.h"], "ends with .c"),
                         (["net.onnx", "--c", "net.c"], "ONNX files are not read"), (["--c", "net.c"], "give one model")):
         assert part in run(SHIP, *words, code=2), words
-    assert "not saved by" in run(SHIP, "other.st", "--c", "net.c", code=1)
+    assert "ffn-regression has not saved" in run(SHIP, "other.st", "--c", "net.c", code=1)
 
 
 with tempfile.TemporaryDirectory() as folder:
