@@ -131,6 +131,85 @@ static void two_parts_run_at_the_same_time(void **state)
     adz_set_num_threads(0);
 }
 
+#ifdef __linux__
+/* The arguments of note_processor, and what it finds. */
+typedef struct whereabouts {
+    meeting both;
+    pid_t worker;            /* the thread of the pool that computed a part */
+    int processor;           /* where it began the part */
+    cpu_set_t allowed;       /* which processors it may use then */
+    const cpu_set_t *wanted; /* those that it then allows itself; NULL for no change */
+} whereabouts;
+
+ADZI_NO_ADDRESSES(whereabouts);
+
+static void note_processor(const void *args, int64_t begin, int64_t end)
+{
+    whereabouts *w = (whereabouts *)(uintptr_t)args;
+    if (gettid() != getpid()) {
+        w->worker = gettid();
+        w->processor = sched_getcpu();
+        sched_getaffinity(0, sizeof w->allowed, &w->allowed);
+        if (w->wanted != NULL) {
+            sched_setaffinity(0, sizeof *w->wanted, w->wanted);
+        }
+    }
+    meet(&w->both, begin, end);
+}
+
+/* The first two processors of a set. Returns false if it has fewer. */
+static bool first_two(const cpu_set_t *set, int found[2])
+{
+    int n = 0;
+    for (int i = 0; i < CPU_SETSIZE && n < 2; ++i) {
+        if (CPU_ISSET((size_t)i, set)) {
+            found[n++] = i;
+        }
+    }
+    return n == 2;
+}
+
+/* Lets a thread of the pool fall asleep on a processor, goes there and launches twice. Returns
+ * whether the thread could not use that processor in the first launch and could in the second. */
+static bool woken_elsewhere(int processor, const cpu_set_t *all)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)processor, &one);
+    whereabouts asleep = { .wanted = &one }, awake = { .wanted = NULL }, later = { .wanted = NULL };
+    adzi_launch(note_processor, whereabouts, &asleep, 2, 1);
+    nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
+    sched_setaffinity(asleep.worker, sizeof *all, all);
+    sched_setaffinity(0, sizeof one, &one);
+    adzi_launch(note_processor, whereabouts, &awake, 2, 1);
+    adzi_launch(note_processor, whereabouts, &later, 2, 1);
+    return awake.processor != processor && !CPU_ISSET((size_t)processor, &awake.allowed) &&
+           CPU_EQUAL(&later.allowed, all);
+}
+
+/* This is the first test, so that the pool has one thread only. On a busy machine it may be late to
+ * fall asleep, so not every try counts. */
+static void a_thread_wakes_up_off_the_launching_processor(void **state)
+{
+    (void)state;
+    enum { TRIES = 9 };
+    cpu_set_t all;
+    int processors[2];
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    if (strcmp(adzi_threads_kind(), "pool") != 0 || !first_two(&all, processors)) {
+        skip();
+    }
+    adz_set_num_threads(2);
+    int elsewhere = 0;
+    for (int i = 0; i < TRIES; ++i) {
+        elsewhere += woken_elsewhere(processors[i % 2], &all);
+    }
+    adz_set_num_threads(0);
+    sched_setaffinity(0, sizeof all, &all);
+    assert_true(elsewhere > TRIES / 2);
+}
+#endif
+
 /* ---- nested, concurrent, forked ------------------------------------------------------------- */
 
 /* The arguments of launch_inside, a kernel that launches another kernel. */
@@ -354,6 +433,9 @@ int main(int argc, char **argv)
         return about();
     }
     const struct CMUnitTest tests[] = {
+#ifdef __linux__
+        cmocka_unit_test(a_thread_wakes_up_off_the_launching_processor),
+#endif
         cmocka_unit_test(every_unit_once),
         cmocka_unit_test(two_parts_run_at_the_same_time),
         cmocka_unit_test(nested_launches_stay_on_their_thread),
