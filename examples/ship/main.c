@@ -1,6 +1,7 @@
 /* Writes a network that ffn-regression has saved as C, with its derivatives. ship --help lists the
  * options. */
 #include <libgen.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,7 @@ static void describe(const law *l, const char *path)
 
 int main(int argc, char **argv)
 {
+    setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
     ship_options o = { .compiler = "cc" };
     list_functions(o.functions);
     const char *path = read_ship_options(&o, argc, argv);

@@ -3,7 +3,8 @@
 #   NAME LIBRARY FILE...
 # LIBRARY is adze, or adze-zoo for a program that needs it.
 # Each example is a file examples/NAME.c or a folder examples/NAME. To a folder, and to a file that includes one of
-# its headers, belongs what is in examples/shared and examples/text.
+# its headers, belongs what is in examples/shared and examples/text. If a folder includes a header of another
+# program, the C file of that header's name belongs to it.
 #   programs.sh TOP
 set -eu
 top=$1
@@ -26,5 +27,11 @@ done
 for folder in "$top"/examples/*/; do
     [ -f "${folder}main.c" ] || continue
     set -- "$folder"*.c "$top"/examples/shared/*.c "$top"/examples/text/*.c
+    for header in $(sed -n 's/^#include "\.\.\/\(.*\)\.h"$/\1/p' "$folder"*.[ch] | sort -u); do
+        case $header in
+        shared/* | text/*) ;;
+        *) set -- "$@" "$top/examples/$header.c" ;;
+        esac
+    done
     echo "$(basename "$folder") $(library "$@") $*"
 done
