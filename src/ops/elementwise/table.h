@@ -142,7 +142,9 @@ EXPORT(floor_divide, C99_ELEMENT("@floor_divide($a, $b)"), .c.whole = "@whole_fl
               " down = And(Not(Equal(m, zero)), Xor(Less($b, zero), Less(m, zero)));"
               " y = Where(down, Sub(q, 1), q);"
               " Where(Equal($b, zero), ratio, Where(Equal(y, zero), Mul(ratio, zero), y))",
-        .whole = "Div(Sub($a, Mod($a, $b)), $b)"))
+        .whole = "zero = 0; own = And(Less($b, zero), Equal($b, -1)); b = Where(own, 1, $b); q = Div($a, b);"
+                 " down = And(Not(Equal(Mod($a, b), zero)), Xor(Less($a, zero), Less(b, zero)));"
+                 " Where(own, Neg($a), Where(down, Sub(q, 1), q))"))
 /* a - b trunc(a / b), with the sign of a. */
 KERNEL2_ALL(fmod, FMOD(a, b), KERNEL(modulo)(a, b))
 OPERATOR2(fmod, ANY_TYPE, ADZI_SAVES_NOTHING, ADZI_SAVES_A | ADZI_SAVES_B | ADZI_SAVES_Y, "numbers",
