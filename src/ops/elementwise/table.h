@@ -132,7 +132,7 @@ OWN_FILE(fill, .overwrites = true, .attributes = { "value" }, C99_ELEMENT("$0"),
 STEPS(floor, KERNEL(below)(x), x, "x itself",
     C99_ELEMENT("@floor($a)"), .c.whole = "$a", ONNX_NODE("Floor", .whole = "Identity"))
 /* The quotient, rounded down. It belongs to the remainder, so 1 / 0.1 gives 9, as in Python. A float divided by 0
- * is what div gives. */
+ * is what div gives. In ONNX files a divisor of -1 negates, because Div of the smallest integer by -1 ends onnxruntime. */
 KERNEL2_ALL(floor_divide, KERNEL(whole_quotient)(a, b), KERNEL(whole_quotient)(a, b))
 OPERATOR2(floor_divide, ANY_TYPE, ADZI_SAVES_NOTHING, ADZI_SAVES_NOTHING, "numbers", has_no_zero,
     .backward = zeros_for_both)
