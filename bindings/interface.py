@@ -13,6 +13,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'tools'))
 from headers import TAKEN, Headers, Unknown, split, words  # noqa: E402
+from shelves import shelf_of  # noqa: E402
 
 # Arrays whose length is not the parameter that counts the arrays before it: a sum of products of parameters, or
 # in words what only a call can find out.
@@ -228,8 +229,8 @@ class Interface:
         returned = found.get('return', '')
         said = returned + ' ' + found.get('errors', '')
         header = self.headers.headers[name]
-        library = 'adze-zoo' if header.startswith('adze/zoo/') else 'adze'
-        return {'header': header, 'library': library, 'summary': summary, 'comment': whole,
+        shelf = shelf_of(header)
+        return {'header': header, 'library': 'adze-' + shelf if shelf else 'adze', 'summary': summary, 'comment': whole,
                 'result': {'type': result, 'comment': returned, 'ownership': ownership(result, returned),
                            'nullable': result.endswith('*') and may_be_null(returned)},
                 'parameters': made, 'errors': sorted(set(re.findall(r'ADZ_ERR_\w+', said))),

@@ -29,6 +29,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tools'))
+from shelves import shelf_of  # noqa: E402
+
 FRAME_ABOVE = '/* above main */\n'
 FRAME_LINE = '/* a block replaces this line */'
 HEAD = """#include <math.h>
@@ -38,7 +41,6 @@ HEAD = """#include <math.h>
 #include <string.h>
 #include <adze/adze.h>
 """
-ZOO_HEAD = '#include <adze/zoo.h>\n' # before examples in the headers of libadze-zoo
 WHOLE_FLAGS = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Wpedantic', '-Werror']
 BODY_FLAGS = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-unused-variable',
               '-Wno-unused-but-set-variable', '-Wno-unused-function', '-Wno-unused-parameter',
@@ -108,10 +110,12 @@ def in_frame(frame, above, body):
     return frame[:main.start()] + above + frame[main.start():line.start()] + body + frame[line.end():]
 
 
-def from_header(path):
+def from_header(path, top):
+    """The examples in the comments of a header below top, the folder adze."""
     examples = []
-    source, in_zoo = path.read_text(), path.parent.name == 'zoo'
-    command, head = HEADER_COMMAND.format('adze-zoo' if in_zoo else 'adze'), HEAD + (ZOO_HEAD if in_zoo else '')
+    source, shelf = path.read_text(), shelf_of('adze/' + path.relative_to(top).as_posix())
+    command = HEADER_COMMAND.format('adze-' + shelf if shelf else 'adze')
+    head = HEAD + (f'#include <adze/{shelf}.h>\n' if shelf else '')
     for match in re.finditer(r'@code\n(.*?)@endcode', source, re.S):
         lines = [re.sub(r'^ \* ?', '', line) for line in match.group(1).splitlines()]
         text = '\n'.join(line for line in lines if line.strip(' *')) + '\n'
@@ -206,7 +210,7 @@ def main():
     output = work / 'OUTPUT'
     output.mkdir(parents=True)
     if where.is_dir():
-        examples = [e for header in sorted(where.rglob('*.h')) for e in from_header(header)]
+        examples = [e for header in sorted(where.rglob('*.h')) for e in from_header(header, where)]
     else:
         examples = from_markdown(where)
     jobs = [(e, work / f'{i}', sys.argv[4:], pkg_config) for i, e in enumerate(examples)]

@@ -5,7 +5,7 @@ It may export only adz_ names, must have a soname, and what it takes from elsewh
 the list below: a library that can call abort, exit or printf is one that may end or write into
 somebody else's program.
 
-usage: exports.py LIBRARY [--asserts] [--clang] [--linked-openblas] [--mpi | --zoo] [--headers FOLDER]
+usage: exports.py LIBRARY [--asserts] [--clang] [--linked-openblas] [--mpi | --shelf NAME] [--headers FOLDER]
                   [--must-find TEXT ...]
 
 --asserts    a debug build: its assertions may stay
@@ -13,8 +13,9 @@ usage: exports.py LIBRARY [--asserts] [--clang] [--linked-openblas] [--mpi | --z
 --linked-openblas  OpenBLAS is linked. Otherwise the library loads it, and must not name it as needed.
 --mpi        the library is libadze-mpi: it exports adz_mpi_ names, calls MPI and libadze, and prints a
              message before it aborts. Any other library must not need MPI.
---zoo        the library is libadze-zoo: it exports the names that begin as ZOO says, and calls libadze
---headers    the public headers: what they do not declare must not be exported
+--shelf      the library is libadze-NAME, one of src/shelves.txt, and calls libadze
+--headers    the public headers: what they do not declare must not be exported, and what a library's own headers
+             declare, by it alone
 --must-find  turns the check round: it passes when every TEXT is among the findings
 """
 
@@ -22,6 +23,9 @@ import pathlib
 import re
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tools'))
+from shelves import shelf_of  # noqa: E402
 
 # The system keeps little memory for the thread-local variables of libraries that a running program
 # loads, as Python does: some 1,600 bytes for all of them (glibc's rtld.optional_static_tls).
@@ -65,9 +69,6 @@ ALLOWED = [
 ]
 
 
-# What libadze-zoo exports, and libadze does not.
-ZOO = re.compile(r"adz_(darts|fastai|gpt2|labml|notebook)_")
-
 OPENBLAS_ALLOWED = [r"cblas_\w+", r"openblas_\w+"]
 MPI_ALLOWED = [r"MPI_\w+", r"ompi_\w+", r"adz_\w+", "stderr|fprintf|fflush|__fprintf_chk|fwrite"]
 
@@ -78,13 +79,19 @@ def symbols(library, which):
     return [line.split()[-1].split("@")[0] for line in lines if line.strip()]
 
 
-def undeclared(library, headers):
-    """Yields each exported name that no header in the folder has in front of a parenthesis."""
-    text = "".join(path.read_text(encoding="utf-8") for path in pathlib.Path(headers).rglob("*.h"))
-    declared = set(re.findall(r"\b(adz_\w+)\(", text))
+def misplaced(library, headers, shelf):
+    """Yields each exported name that no header in the folder has in front of a parenthesis, or a header of another
+    library."""
+    declared = {}
+    for path in sorted(pathlib.Path(headers).rglob("*.h")):
+        own = shelf_of(path.relative_to(headers).as_posix())
+        declared.update((name, own) for name in re.findall(r"^ADZ_API\b[^(;]*\b(adz_\w+)\(", path.read_text(encoding="utf-8"), re.M))
     for name in symbols(library, "--defined-only"):
         if name.startswith("adz_") and name not in declared:
             yield f"exports {name}, which no public header declares"
+        elif name.startswith("adz_") and declared[name] != shelf:
+            own = declared[name]
+            yield f"exports {name}, which belongs into {'libadze-' + own if own else 'libadze'}"
 
 
 def thread_local_bytes(library):
@@ -95,17 +102,15 @@ def thread_local_bytes(library):
 
 
 def findings(library, options):
-    asserts, mpi, zoo = "--asserts" in options, "--mpi" in options, "--zoo" in options
+    asserts, mpi, shelf = "--asserts" in options, "--mpi" in options, "--shelf" in options
     linked = "--linked-openblas" in options
-    patterns = ALLOWED + (MPI_ALLOWED if mpi else []) + ([r"adz_\w+"] if zoo else [])
+    patterns = ALLOWED + (MPI_ALLOWED if mpi else []) + ([r"adz_\w+"] if shelf else [])
     patterns += (["abort"] if "--clang" in options else []) + (OPENBLAS_ALLOWED if linked else [])
     allowed = re.compile("(?:" + "|".join(f"(?:{p})" for p in patterns) + r")\Z")
     prefix = "adz_mpi_" if mpi else "adz_"
     for name in symbols(library, "--defined-only"):
         if not name.startswith(prefix):
             yield f"exports {name}, which is not an {prefix} name"
-        if bool(ZOO.match(name)) != zoo and name.startswith("adz_"):
-            yield f"exports {name}, which belongs into {'libadze' if zoo else 'libadze-zoo'}"
     ends = "adz_die" in symbols(library, "--defined-only") # links.py sees that nothing else calls exit
     for name in symbols(library, "--undefined-only"):
         if not (ends and name == "exit") and not (allowed.match(name) or asserts and name == "__assert_fail"):
@@ -133,7 +138,8 @@ def main():
         arguments, wanted = arguments[:cut], arguments[cut + 1:]
     found = list(findings(arguments[0], arguments[1:]))
     if "--headers" in arguments:
-        found += undeclared(arguments[0], arguments[arguments.index("--headers") + 1])
+        shelf = arguments[arguments.index("--shelf") + 1] if "--shelf" in arguments else None
+        found += misplaced(arguments[0], arguments[arguments.index("--headers") + 1], shelf)
     if wanted:
         missed = [text for text in wanted if not any(text in line for line in found)]
         for text in missed:

@@ -7,6 +7,9 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tools'))
+from shelves import shelves  # noqa: E402
+
 top = pathlib.Path(sys.argv[1])
 install = (top / 'docs/install.md').read_text()
 wrong = []
@@ -31,13 +34,14 @@ for package in sorted(set(re.findall(r"printf '( [a-z][^'%]*)'", setup))):
 # The ways into another project, against tests/package.
 cmake = (top / 'tests/package/cmake/CMakeLists.txt').read_text()
 subproject = (top / 'tests/package/subproject/meson.build').read_text()
+components = re.search(r'COMPONENTS ([\w ]+)\)', cmake).group(1).split()
 fallback = "adze = dependency('adze', fallback: 'adze')"
 for text, tested, where in [
         ('find_package(adze ', 'find_package(adze ', cmake),
-        ('PRIVATE adze::adze)', 'PRIVATE adze::adze m)', cmake),
-        ('COMPONENTS zoo)', 'COMPONENTS zoo)', cmake),
-        ("dependency('adze-zoo', fallback: 'adze')", "dependency('adze-zoo', fallback: 'adze')", subproject),
-        (fallback, fallback, subproject)]:
+        ('PRIVATE adze::adze)', 'target_link_libraries(${name} PRIVATE ${libraries} m)', cmake),
+        (fallback, fallback, subproject),
+        *((f'COMPONENTS {name})', name, components) for name in shelves()),
+        *((f"dependency('adze-{name}', fallback: 'adze')",) * 2 + (subproject,) for name in shelves())]:
     demand('docs/install.md lacks', text, install)
     demand('tests/package does not test', tested, where)
 

@@ -5,10 +5,14 @@ usage: tree.py TOP
 """
 
 import os
+import pathlib
 import re
 import sys
 
 import addresses
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tools'))
+from shelves import shelves  # noqa: E402
 
 # What a room may include; a room may include itself. Includes run one way.
 ROOMS = {
@@ -94,7 +98,7 @@ HEADERS = {
 UMBRELLAS = {"adze.h", "custom.h"}
 
 # Libraries apart from libadze, which use its public headers only: their folder and header.
-SEPARATE = {"mpi", "zoo"}
+SEPARATE = {"mpi", *shelves()}
 
 LINES_PER_FILE = 500
 

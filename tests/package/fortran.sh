@@ -9,7 +9,9 @@ libdir=$2
 rm -rf "$3"
 mkdir -p "$3/pc"
 cd "$3"
-for name in adze adze-zoo adze-fortran; do
+shelves=$(sed '/^#/d; s/ |.*//' "$top/src/shelves.txt")
+# shellcheck disable=SC2086
+for name in adze adze-fortran $(printf 'adze-%s ' $shelves); do
     sed "s|^prefix=.*|prefix=$prefix|" "$libdir/pkgconfig/$name.pc" >"pc/$name.pc"
 done
 export PKG_CONFIG_PATH="$PWD/pc" LD_LIBRARY_PATH="$libdir"
@@ -21,8 +23,9 @@ for variable in source interface; do
         exit 1
     }
 done
+# shellcheck disable=SC2046,SC2059,SC2086
 PYTHONDONTWRITEBYTECODE=1 python3 "$top/tests/python/test_table.py" "$libdir/libadze.so" \
-    "$(pkg-config --variable=interface adze-fortran)" "$libdir/libadze-zoo.so"
+    "$(pkg-config --variable=interface adze-fortran)" $(printf "$libdir/libadze-%s.so " $shelves)
 command -v gfortran >/dev/null 2>&1 || {
     echo '    without gfortran, which is not installed'
     exit 0

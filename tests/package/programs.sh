@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists the programs that must build against the installed library, one a line, as
 #   NAME LIBRARY FILE...
-# LIBRARY is adze, or adze-zoo for a program that needs it.
+# LIBRARY is adze, or the libraries of src/shelves.txt that the program needs, as adze-zoo,adze-onnx.
 # Each example is a file examples/NAME.c or a folder examples/NAME. To a folder, and to a file that includes one of
 # its headers, belongs what is in examples/shared and examples/text. If a folder includes a header of another
 # program, the C file of that header's name belongs to it.
@@ -9,11 +9,12 @@
 set -eu
 top=$1
 library() {
-    if grep -q 'adze/zoo\.h' "$@"; then
-        echo adze-zoo
-    else
-        echo adze
-    fi
+    needed=
+    for shelf in $(sed '/^#/d; s/ |.*//' "$top/src/shelves.txt"); do
+        ! grep -qE "adze/$shelf[./]" "$@" || needed=$needed,adze-$shelf
+    done
+    needed=${needed#,}
+    echo "${needed:-adze}"
 }
 echo "consumer adze $top/tests/package/consumer.c"
 for file in "$top"/examples/*.c; do

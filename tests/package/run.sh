@@ -26,7 +26,8 @@ export PKG_CONFIG_PATH="$(dirname "$pc")"
 export LD_LIBRARY_PATH="$libdir"
 library=adze # whose flags
 flags() {
-    pkg-config --define-variable=prefix="$prefix" "$@" "$library"
+    # shellcheck disable=SC2046
+    pkg-config --define-variable=prefix="$prefix" "$@" $(echo "$library" | tr , ' ')
 }
 
 say "adze $version: every header is installed"
@@ -89,7 +90,8 @@ say 'libadze-mpi: pkg-config, CMake component'
 sh "$top/tests/package/mpi.sh" "$stage" "$work/mpi"
 
 say 'Meson subproject'
-mkdir -p "$work/subproject/subprojects" "$work/subproject/tests"
+mkdir -p "$work/subproject/subprojects" "$work/subproject/tests" "$work/subproject/src"
+cp "$top/src/shelves.txt" "$work/subproject/src/"
 cp "$top/tests/package/subproject/meson.build" "$work/subproject/"
 cp -R "$top/examples" "$work/subproject/"
 cp -R "$top/tests/package" "$work/subproject/tests/"

@@ -7,6 +7,7 @@ Functions that return an adz_status, or a pointer, raise Failed with the recorde
 """
 import ctypes
 import json
+import pathlib
 import re
 
 NUMBERS = {'bool': ctypes.c_bool, 'int': ctypes.c_int, 'int32_t': ctypes.c_int32, 'int64_t': ctypes.c_int64,
@@ -20,12 +21,13 @@ class Failed(Exception):
 
 
 class Library:
-    def __init__(self, library, table, zoo=None):
+    def __init__(self, library, table, *shelves):
         with open(table, encoding='utf-8') as file:
             self.table = json.load(file)
         self.loaded = {'adze': ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)}
-        if zoo is not None:
-            self.loaded['adze-zoo'] = ctypes.CDLL(str(zoo))
+        for shelf in shelves: # libadze-zoo.so and others over libadze
+            name = re.search(r'lib(adze-\w+)', pathlib.Path(shelf).name).group(1)
+            self.loaded[name] = ctypes.CDLL(str(shelf))
         self.types = dict(NUMBERS)
         for enum in self.table['enums'].values():
             for name, value in enum['values'].items():

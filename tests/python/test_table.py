@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains a network through adze.json by ctypes, and compares what the table says with what the library does.
 
-usage: test_table.py LIBADZE.so ADZE.json LIBADZE-ZOO.so
+usage: test_table.py LIBADZE.so ADZE.json LIBADZE-ZOO.so LIBADZE-ONNX.so ...
 """
 import ctypes
 import sys
@@ -89,7 +89,7 @@ def zoo(lib):
 
 
 def main():
-    lib = Library(*sys.argv[1:4])
+    lib = Library(*sys.argv[1:])
     assert lib.adz_version().decode() == lib.table['version']
     scope = lib.adz_scope_open()
     for test in (defaults_of, refused, owned, trained, zoo):
