@@ -48,7 +48,7 @@ INLINE void KERNEL(add_scaled)(
         }
         return;
     }
-    elem gathered[VBYTES / sizeof(elem)];
+    elem gathered[ADZI_REGISTER_BYTES / sizeof(elem)];
     for (; z < length; z += VW) {
         const int rest = length - z < VW ? (int)(length - z) : VW;
         for (int l = 0; l < VW; ++l) {
@@ -188,7 +188,7 @@ INLINE void KERNEL(put)(elem *to, VEC v, int64_t stride, int rest)
         KERNEL(store)(to, v, rest == VW, rest);
         return;
     }
-    elem lanes[VBYTES / sizeof(elem)];
+    elem lanes[ADZI_REGISTER_BYTES / sizeof(elem)];
     VSTORE(lanes, v);
     for (int l = 0; l < rest; ++l) {
         to[l * stride] = lanes[l];

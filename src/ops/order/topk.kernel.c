@@ -35,7 +35,6 @@ enum {
 #define ELEM_NAME    key
 #define KERNEL(name) KERNEL_OF(name, ELEM_NAME)
 #include "tensor/kernel/fold.kernel.h"
-#define IS_LARGER(x, y) ((x) > (y))
 
 /* The largest of n keys that is less than `below`. n is a multiple of KEYS_AT_ONCE. Keys that are
  * not below the limit are replaced by INT64_MIN; two maxima a and b break the chain of
@@ -50,11 +49,10 @@ static inline int64_t largest_below(const int64_t *keys, int64_t n, int64_t belo
         memcpy(&d, keys + i + KERNEL(register), sizeof d);
         c = (c & (c < limit)) | (none & ~(c < limit));
         d = (d & (d < limit)) | (none & ~(d < limit));
-        PICK_INTO(IS_LARGER, a, c)
-        PICK_INTO(IS_LARGER, b, d)
+        a = KERNEL(winners)(a, c, LARGER);
+        b = KERNEL(winners)(b, d, LARGER);
     }
-    PICK_INTO(IS_LARGER, a, b)
-    PICK_DOWN(IS_LARGER, last, a)
+    const KERNEL(vector_16) last = KERNEL(winners_of_parts)(KERNEL(winners)(a, b, LARGER), LARGER);
     return last[0] > last[1] ? last[0] : last[1];
 }
 #undef elem

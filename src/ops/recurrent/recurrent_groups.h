@@ -10,8 +10,6 @@
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* FETCH(p, bytes) prefetches the cache line at p + bytes. Panels come from the third-level cache,
  * gates and cells of other steps from further away. The address need not be valid. */
 #ifdef ADZI_X86

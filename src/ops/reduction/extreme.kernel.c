@@ -6,7 +6,7 @@
  * result, or one block of a long one (reduce.kernel.h). Comparisons give one answer in any order,
  * so three ways of walking share the work freely:
  *
- *     rows      contiguous elements: PICK of fold.kernel.h compares whole registers
+ *     rows      contiguous elements: fold.kernel.h compares whole registers
  *     columns   contiguous results: up to 64 at a time, row by row, where indices are not asked for
  *     chunks    everything else, by the general walk of reduce.kernel.h
  *
@@ -24,13 +24,7 @@
 #else
 
 #include "ops/reduction/reduce.kernel.h"
-
-#undef IS_NAN
-#if ELEM_IS_FLOAT
-#define IS_NAN(x) ((x) != (x))
-#else
-#define IS_NAN(x) 0
-#endif
+#include "tensor/kernel/fold.kernel.h"
 
 /* The state of a reduction: the extreme so far and its index. */
 typedef struct {
@@ -42,17 +36,6 @@ enum {
     KERNEL(columns) = 64, /* results that are computed together */
     KERNEL(searched) = 64 /* elements that are compared with a value per step of a search */
 };
-
-/* True if x replaces y. A NaN x replaces everything; nothing but NaN compares true with a NaN y. */
-#define TAKES(x, BEFORE, y) (((x)BEFORE(y)) | IS_NAN(x))
-#undef IS_LARGER
-#undef IS_SMALLER
-#define IS_LARGER(x, y)  TAKES(x, >, y)
-#define IS_SMALLER(x, y) TAKES(x, <, y)
-
-#include "tensor/kernel/fold.kernel.h"
-PICK(largest_of, IS_LARGER)
-PICK(smallest_of, IS_SMALLER)
 
 /* The first i with x[i] = value; the caller knows that there is one. Blocks of 64 elements are
  * searched without a branch per element. A NaN equals no number and is searched one by one.
@@ -80,10 +63,11 @@ static __attribute__((noinline)) int64_t KERNEL(found_of)(const elem *x, int64_t
     return i;
 }
 
-/* FOLD(largest, >) and FOLD(smallest, <) make the functions that REDUCTION_WITH of reduce.kernel.h
- * asks for, where a BEFORE b says that a is the more extreme one:
+/* FOLD(name, way) makes the functions that REDUCTION_WITH of reduce.kernel.h asks for. The way is
+ * one of fold.kernel.h:
  *
  *     start    no elements yet
+ *     of       the extreme of contiguous elements
  *     wins     true if a value replaces the state: the first of equals stays
  *     run      adds contiguous elements, and searches their extreme's index if it is asked for
  *     join     adds the state of later elements
@@ -91,7 +75,11 @@ static __attribute__((noinline)) int64_t KERNEL(found_of)(const elem *x, int64_t
  *     rows     computes results whose elements are contiguous
  *     columns  computes contiguous results row by row, or says 0 if it cannot
  */
-#define FOLD(name, BEFORE)                                                                       \
+#define FOLD(name, way)                                                                          \
+    NOINLINE elem KERNEL(name##_of)(const elem *x, int64_t n)                                    \
+    {                                                                                            \
+        return KERNEL(pick)(x, n, way);                                                          \
+    }                                                                                            \
     static inline void KERNEL(name##_start)(KERNEL(extreme) * s)                                 \
     {                                                                                            \
         s->value = 0;                                                                            \
@@ -99,7 +87,7 @@ static __attribute__((noinline)) int64_t KERNEL(found_of)(const elem *x, int64_t
     }                                                                                            \
     static inline int KERNEL(name##_wins)(elem value, const KERNEL(extreme) * s)                 \
     {                                                                                            \
-        return s->found < 0 || value BEFORE s->value || (IS_NAN(value) && !IS_NAN(s->value));    \
+        return s->found < 0 || (!IS_NAN(s->value) && KERNEL(wins)(value, s->value, way));        \
     }                                                                                            \
     static inline void KERNEL(name##_run)(                                                       \
         KERNEL(extreme) * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a) \
@@ -162,7 +150,7 @@ static __attribute__((noinline)) int64_t KERNEL(found_of)(const elem *x, int64_t
             offset = KERNEL(next_offset)(a, index, offset);                                      \
             for (int64_t j = 0; j < tile; ++j) {                                                 \
                 const elem value = x[offset + j];                                                \
-                found[j] = TAKES(value, BEFORE, found[j]) ? value : found[j];                    \
+                found[j] = KERNEL(wins)(value, found[j], way) ? value : found[j];                \
             }                                                                                    \
         }                                                                                        \
         memcpy((elem *)(void *)a->out + r, found, (size_t)tile * sizeof(elem));                  \
@@ -170,8 +158,8 @@ static __attribute__((noinline)) int64_t KERNEL(found_of)(const elem *x, int64_t
     }                                                                                            \
     REDUCTION_WITH(name, KERNEL(extreme), KERNEL(name##_columns))
 
-FOLD(largest, >)
-FOLD(smallest, <)
+FOLD(largest, LARGER_OR_NAN)
+FOLD(smallest, SMALLER_OR_NAN)
 
 #if ELEM_IS_FLOAT
 /* Backward along one dimension: dx[index] = dy for each slice; dx is 0 elsewhere before. in:

@@ -18,11 +18,12 @@ enum {
     KERNEL(chunk_of_row) = 512 /* exponentials of a long row in a buffer at a time */
 };
 
-/* max_of(x, n): the largest of n contiguous elements. A NaN may be passed over, because the sum of
- * exponentials becomes NaN anyway. */
-#undef IS_LARGER
-#define IS_LARGER(x, y) ((x) > (y))
-PICK(max_of, IS_LARGER)
+/* The largest of n contiguous elements. A NaN may be passed over, because the sum of exponentials
+ * becomes NaN anyway. */
+NOINLINE elem KERNEL(max_of)(const elem *x, int64_t n)
+{
+    return KERNEL(pick)(x, n, LARGER);
+}
 
 /* e[i] = e^(x[i] - m). The last group of fewer than 16 elements is padded with m to a full group,
  * so that the compiler vectorises it, and each element has one result whatever its offset. */

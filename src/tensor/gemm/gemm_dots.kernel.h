@@ -23,41 +23,67 @@ INLINE void KERNEL(put_dots)(const product *g, elem *c, int64_t ldc, const elem 
     }
 }
 
+/* Rows of x for dot products with a vector. Row r of each four begins l1, l2 or l3 elements after
+ * their first, and the fours are 4 * ldx apart. Indices of sums are literals, because gcc computes
+ * more addresses if they come from a loop that it unrolls. */
+typedef struct KERNEL(dot_rows) {
+    int64_t ldx, l1, l2, l3;
+    int fours; /* 1, 2 or 4 */
+} KERNEL(dot_rows);
+
+/* s[r][q] += v times row r of x, for four rows and register q of a group. */
+INLINE void KERNEL(add_four)(VEC s[4][REGS], const int q, const VEC v, const elem *x,
+    const KERNEL(dot_rows) rows, const bool whole, const int lanes)
+{
+    s[0][q] = VFMA(KERNEL(load)(x, whole, lanes), v, s[0][q]);
+    s[1][q] = VFMA(KERNEL(load)(x + rows.l1, whole, lanes), v, s[1][q]);
+    s[2][q] = VFMA(KERNEL(load)(x + rows.l2, whole, lanes), v, s[2][q]);
+    s[3][q] = VFMA(KERNEL(load)(x + rows.l3, whole, lanes), v, s[3][q]);
+}
+
+/* The same for all rows. v, of `lanes` valid lanes if it is not whole, is read from y. */
+INLINE void KERNEL(add_row_products)(VEC s[16][REGS], const int q, const elem *x, const elem *y,
+    const KERNEL(dot_rows) rows, const bool whole, const int lanes)
+{
+    const VEC v = KERNEL(load)(y, whole, lanes);
+    KERNEL(add_four)(s, q, v, x, rows, whole, lanes);
+    if (rows.fours > 1) {
+        KERNEL(add_four)(s + 4, q, v, x + 4 * rows.ldx, rows, whole, lanes);
+    }
+    if (rows.fours > 2) {
+        KERNEL(add_four)(s + 8, q, v, x + 8 * rows.ldx, rows, whole, lanes);
+        KERNEL(add_four)(s + 12, q, v, x + 12 * rows.ldx, rows, whole, lanes);
+    }
+}
+
+INLINE void KERNEL(clear_four)(VEC s[4][REGS], const int q)
+{
+    s[0][q] = s[1][q] = s[2][q] = s[3][q] = (VEC){ 0 };
+}
+
+INLINE void KERNEL(clear_rows)(VEC s[16][REGS], const int q, const int fours)
+{
+    KERNEL(clear_four)(s, q);
+    if (fours > 1) {
+        KERNEL(clear_four)(s + 4, q);
+    }
+    if (fours > 2) {
+        KERNEL(clear_four)(s + 8, q);
+        KERNEL(clear_four)(s + 12, q);
+    }
+}
+
 /* s[r] = the products of y with row r of x, lane by lane, for `fours` times four rows, at most 16.
  * If `rows` is less than four, the first row is computed in place of the missing ones. */
 INLINE void KERNEL(row_sums)(const elem *x, const int64_t ldx, const int fours, const int rows,
     const elem *y, const int64_t k, VEC s[16][REGS])
 {
-    const VEC zero = { 0 };
-    const int64_t l1 = rows > 1 ? ldx : 0, l2 = rows > 2 ? 2 * ldx : 0;
-    const int64_t l3 = rows > 3 ? 3 * ldx : 0;
+    const KERNEL(dot_rows)
+        all = { ldx, rows > 1 ? ldx : 0, rows > 2 ? 2 * ldx : 0, rows > 3 ? 3 * ldx : 0, fours };
     int64_t p = 0;
-#define EACH_FOUR(X, q)  \
-    X(0, q)              \
-    if (fours > 1) {     \
-        X(4, q)          \
-    }                    \
-    if (fours > 2) {     \
-        X(8, q) X(12, q) \
-    }
-#define CLEAR_FOUR(r, q) s[r][q] = s[(r) + 1][q] = s[(r) + 2][q] = s[(r) + 3][q] = zero;
-#define ADD_FOUR(r, q)                                                                 \
-    {                                                                                  \
-        const elem *four = row + (r)*ldx;                                              \
-        s[r][q] = VFMA(KERNEL(load)(four, whole, lanes), v, s[r][q]);                  \
-        s[(r) + 1][q] = VFMA(KERNEL(load)(four + l1, whole, lanes), v, s[(r) + 1][q]); \
-        s[(r) + 2][q] = VFMA(KERNEL(load)(four + l2, whole, lanes), v, s[(r) + 2][q]); \
-        s[(r) + 3][q] = VFMA(KERNEL(load)(four + l3, whole, lanes), v, s[(r) + 3][q]); \
-    }
-#define CLEAR(q) EACH_FOUR(CLEAR_FOUR, q)
-#define ADD(q, whole_, lanes_)                                    \
-    {                                                             \
-        const bool whole = (whole_);                              \
-        const int lanes = (lanes_);                               \
-        const VEC v = KERNEL(load)(y + p + (q)*VW, whole, lanes); \
-        const elem *row = x + p + (q)*VW;                         \
-        EACH_FOUR(ADD_FOUR, q)                                    \
-    }
+#define CLEAR(q) KERNEL(clear_rows)(s, q, fours);
+#define ADD(q, whole, lanes) \
+    KERNEL(add_row_products)(s, q, x + p + (q)*VW, y + p + (q)*VW, all, whole, lanes);
 #define ADD_WHOLE(q) ADD(q, true, VW)
 #define ADD_REST(q)  ADD(q, false, KERNEL(lanes_of)((int)(k - p), q))
     EACH_REG(CLEAR)
@@ -67,9 +93,6 @@ INLINE void KERNEL(row_sums)(const elem *x, const int64_t ldx, const int fours, 
     if (p < k) {
         EACH_REG(ADD_REST)
     }
-#undef EACH_FOUR
-#undef CLEAR_FOUR
-#undef ADD_FOUR
 #undef CLEAR
 #undef ADD
 #undef ADD_WHOLE

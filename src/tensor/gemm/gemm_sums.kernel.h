@@ -10,35 +10,40 @@
  * The header is included once per type, inside each_float.h and after gemm_dots.kernel.h, and has
  * no include guard. */
 #undef SUM_COLUMNS
-#undef EACH_SUMMED
-#define SUM_COLUMNS    ((int)(8192 / sizeof(elem)))
-#define EACH_SUMMED(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define SUM_COLUMNS ((int)(8192 / sizeof(elem)))
+
+/* s + the sum over p of x[p] b[at + p * ld ...], for one vector of columns and `high` rows.
+ * `stored` as in KERNEL(load_stored). */
+INLINE VEC KERNEL(add_rows_to)(VEC s, const VEC x[8], const int high, const void *b, int64_t at,
+    int64_t ld, const bool whole, const int lanes, const int stored)
+{
+    ADZI_UNROLLED_FOR(int r = 0; r < high; ++r)
+    {
+        s = VFMA(x[r], KERNEL(load_stored)(b, at + r * ld, whole, lanes, stored), s);
+    }
+    return s;
+}
 
 /* sums[j] += x[p * x_step] b[at + p * ld + j] for j = 0 .. count - 1 and `high` rows, eight or one.
- * `stored` as in KERNEL(load_stored). */
+ */
 INLINE void KERNEL(add_rows)(elem *sums, int64_t count, const elem *x, int64_t x_step,
     const void *b, int64_t at, int64_t ld, const int high, const int stored)
 {
-#define TAKE(r) const VEC x##r = VSPLAT(x[(r) < high ? (r)*x_step : 0]);
-#define ADD(r)                                                                            \
-    if ((r) < high) {                                                                     \
-        const int lanes = (int)(count - j);                                               \
-        s = VFMA(x##r, KERNEL(load_stored)(b, at + (r)*ld + j, whole, lanes, stored), s); \
+    VEC row[8];
+    ADZI_UNROLLED_FOR(int r = 0; r < high; ++r)
+    {
+        row[r] = VSPLAT(x[r * x_step]);
     }
-    EACH_SUMMED(TAKE)
     for (int64_t j = 0; j < count; j += VW) {
+        const int lanes = (int)(count - j);
         VEC s = VLOAD(sums + j);
         if (count - j >= VW) {
-            const bool whole = true;
-            EACH_SUMMED(ADD)
+            s = KERNEL(add_rows_to)(s, row, high, b, at + j, ld, true, lanes, stored);
         } else {
-            const bool whole = false;
-            EACH_SUMMED(ADD)
+            s = KERNEL(add_rows_to)(s, row, high, b, at + j, ld, false, lanes, stored);
         }
         VSTORE(sums + j, s);
     }
-#undef TAKE
-#undef ADD
 }
 
 /* Writes `count` sums to C from element j on. The elements of C are `step` apart. */

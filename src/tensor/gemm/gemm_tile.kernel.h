@@ -100,7 +100,7 @@ INLINE void KERNEL(add_packed_tile)(
     const elem *a = from->a, *b = from->b;
 #pragma GCC unroll 4
     for (; k > 0; --k, a += from->a_step, b += from->b_step) {
-        VEC x[8 / (VBYTES / sizeof(elem))];
+        VEC x[8 / (ADZI_REGISTER_BYTES / sizeof(elem))];
         for (int i = 0; i < 8 / VW; ++i) {
             x[i] = VLOAD(a + i * VW);
         }

@@ -21,6 +21,15 @@
 #define NOINLINE static __attribute__((noinline))
 #endif
 
+/* The bytes of a vector register. gcc keeps a wider vector in memory. */
+#if defined(__AVX512F__)
+#define ADZI_REGISTER_BYTES 64
+#elif defined(__AVX2__)
+#define ADZI_REGISTER_BYTES 32
+#else
+#define ADZI_REGISTER_BYTES 16
+#endif
+
 /* The instruction set has 32 vector registers; others have 16. */
 #if defined(__AVX512F__) || defined(ADZI_NEON)
 #define ADZI_32_REGISTERS

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "tensor/kernel/registers.h"
 
 /** The offset, in elements, of element `i` of a strided tensor, counted in row-major order. */
 static inline int64_t adzi_strided_offset(
@@ -32,20 +33,11 @@ enum { ADZI_FAR = 1 << 19 }; /* memmove is faster for copies of so many bytes or
         x += (step);         \
     }
 
-/* The bytes of a vector register. gcc copies a wider vector by way of the stack. */
-#if defined(__AVX512F__)
-#define ADZI_COPY_WIDTH 64
-#elif defined(__AVX2__)
-#define ADZI_COPY_WIDTH 32
-#else
-#define ADZI_COPY_WIDTH 16
-#endif
-
 /** Copies bytes to a target that is the source or does not overlap it. For data in the first two
  * caches memmove takes 1.5 times as long, and for a few bytes several times as long. */
 static inline void adzi_copy_bytes(void *to, const void *from, size_t bytes)
 {
-    typedef char whole __attribute__((vector_size(ADZI_COPY_WIDTH), aligned(1), may_alias));
+    typedef char whole __attribute__((vector_size(ADZI_REGISTER_BYTES), aligned(1), may_alias));
     typedef char part __attribute__((vector_size(16), aligned(1), may_alias));
     char *y = to;
     const char *x = from;
@@ -65,7 +57,6 @@ static inline void adzi_copy_bytes(void *to, const void *from, size_t bytes)
     ADZI_COPY_REST(1)
 }
 #undef ADZI_COPY_REST
-#undef ADZI_COPY_WIDTH
 
 #define ADZI_GATHER  ADZI_PASTE3(adzi, gather, ADZI_SERVING(ADZI_ISA, gather))
 #define ADZI_SCATTER ADZI_PASTE3(adzi, scatter, ADZI_SERVING(ADZI_ISA, scatter))

@@ -17,11 +17,8 @@
 #include <immintrin.h>
 #endif
 
-#define NOINLINE __attribute__((noinline)) /* keeps one copy of each function instead of many */
-
 /* adzi_transpose_32 and adzi_transpose_64, by the size of their elements. The element types may
  * alias any type, because they stand for integers too. */
-#define INLINE       static inline
 #define KERNEL(name) ADZI_PASTE3(adzi, name, ELEM_NAME)
 #define elem         any_float
 #define ELEM_NAME    32
@@ -46,7 +43,7 @@ enum { ROWS_AT_ONCE = 16 };
 enum { SHORT_ROW = 128 }; /* bytes of the longest row that is copied by vectors of 16 bytes */
 
 /* to[p * to_ld + j] = from[j * ld + p] for items of 4 or 8 bytes. */
-static NOINLINE void transpose(char *to, int64_t to_ld, const char *from, int64_t ld, int64_t depth,
+NOINLINE void transpose(char *to, int64_t to_ld, const char *from, int64_t ld, int64_t depth,
     int64_t columns, int64_t item)
 {
     for (int64_t p = 0, n; p < depth; p += n) {
@@ -125,7 +122,7 @@ static inline bool are_columns(int rank, const int64_t *strides)
 
 /* Copies rows of so many bytes. Advancing from row to row costs more than a copy of a short row,
  * and so do the tests for what a number of bytes leaves after its vectors. */
-static NOINLINE void copy_rows(
+NOINLINE void copy_rows(
     char *to, int64_t to_step, const char *from, int64_t from_step, int64_t rows, size_t bytes)
 {
     typedef char part __attribute__((vector_size(16), aligned(1), may_alias));
@@ -143,48 +140,51 @@ static NOINLINE void copy_rows(
     }
 }
 
-/* Copies n elements between two strides, one of which is 1. Unrolled four times by hand, because
- * the vectors that a compiler assembles from strided elements are no faster. */
-#define SPREAD(to, to_step, from, from_step)                                       \
-    int64_t i = 0;                                                                 \
-    for (; i + 4 <= n; i += 4, (to) += 4 * (to_step), (from) += 4 * (from_step)) { \
-        (to)[0] = (from)[0];                                                       \
-        (to)[to_step] = (from)[from_step];                                         \
-        (to)[2 * (to_step)] = (from)[2 * (from_step)];                             \
-        (to)[3 * (to_step)] = (from)[3 * (from_step)];                             \
-    }                                                                              \
-    for (; i < n; ++i, (to) += (to_step), (from) += (from_step)) {                 \
-        *(to) = *(from);                                                           \
-    }
-
 /* WALKS(bits) makes the functions for elements of 8, 16, 32 or 64 bits:
  *
+ *     stride_<bits>    n elements between two strides
  *     splat_<bits>     one element to n positions
  *     collect_<bits>   n elements at a stride to contiguous memory
  *     spread_<bits>    n contiguous elements to a stride
  *     gather_<bits>    a walk that reads rows by copy, splat, collect or transposition
  *     scatter_<bits>   a walk that writes rows by copy, spread or transposition
- */
+ *
+ * One of the two strides is 1. That loop is unrolled four times by hand, because the vectors that a
+ * compiler assembles from strided elements are no faster. */
 #define WALKS(item)                                                                              \
     typedef uint##item##_t __attribute__((may_alias)) item_##item;                               \
-    static NOINLINE void splat_##item(item_##item *to, const item_##item *from, int64_t n)       \
+    INLINE void stride_##item(                                                                   \
+        item_##item *to, int64_t to_step, const item_##item *from, int64_t from_step, int64_t n) \
+    {                                                                                            \
+        int64_t i = 0;                                                                           \
+        for (; i + 4 <= n; i += 4, to += 4 * to_step, from += 4 * from_step) {                   \
+            to[0] = from[0];                                                                     \
+            to[to_step] = from[from_step];                                                       \
+            to[2 * to_step] = from[2 * from_step];                                               \
+            to[3 * to_step] = from[3 * from_step];                                               \
+        }                                                                                        \
+        for (; i < n; ++i, to += to_step, from += from_step) {                                   \
+            *to = *from;                                                                         \
+        }                                                                                        \
+    }                                                                                            \
+    NOINLINE void splat_##item(item_##item *to, const item_##item *from, int64_t n)              \
     {                                                                                            \
         const item_##item value = *from;                                                         \
         for (int64_t i = 0; i < n; ++i) {                                                        \
             to[i] = value;                                                                       \
         }                                                                                        \
     }                                                                                            \
-    static NOINLINE void collect_##item(                                                         \
+    NOINLINE void collect_##item(                                                                \
         item_##item *to, const item_##item *from, int64_t stride, int64_t n)                     \
     {                                                                                            \
-        SPREAD(to, 1, from, stride)                                                              \
+        stride_##item(to, 1, from, stride, n);                                                   \
     }                                                                                            \
-    static NOINLINE void spread_##item(                                                          \
+    NOINLINE void spread_##item(                                                                 \
         item_##item *to, int64_t stride, const item_##item *from, int64_t n)                     \
     {                                                                                            \
-        SPREAD(to, stride, from, 1)                                                              \
+        stride_##item(to, stride, from, 1, n);                                                   \
     }                                                                                            \
-    static NOINLINE void gather_##item(item_##item *to, const item_##item *from, int64_t first,  \
+    NOINLINE void gather_##item(item_##item *to, const item_##item *from, int64_t first,         \
         int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
     {                                                                                            \
         const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
@@ -224,7 +224,7 @@ static NOINLINE void copy_rows(
             advance(&at, m, rank, sizes, strides);                                               \
         }                                                                                        \
     }                                                                                            \
-    static NOINLINE void scatter_##item(item_##item *to, const item_##item *from, int64_t first, \
+    NOINLINE void scatter_##item(item_##item *to, const item_##item *from, int64_t first,        \
         int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
     {                                                                                            \
         const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \

@@ -27,7 +27,6 @@
 #include "tensor/kernel/registers.h"
 
 #undef VEC
-#undef VBYTES
 #undef VW
 #undef GW
 #undef VSPLAT
@@ -35,20 +34,13 @@
 #undef VMAX
 #undef VABOVE0
 
-#if defined(__AVX512F__)
-#define VBYTES 64
-#elif defined(__AVX2__)
-#define VBYTES 32
-#else
-#define VBYTES 16
-#endif
-#define VW ((int)(VBYTES / sizeof(elem)))
+#define VW ((int)(ADZI_REGISTER_BYTES / sizeof(elem)))
 
 /* EACH_REG applies a macro to the registers of a group. Its indices are literals, because an array
  * that is indexed by a variable is kept in memory. */
 #undef REGS
 #undef EACH_REG
-#if VBYTES == 32
+#if ADZI_REGISTER_BYTES == 32
 #define REGS        2
 #define EACH_REG(X) X(0) X(1)
 #elif defined(ADZI_NEON)
@@ -60,8 +52,9 @@
 #endif
 #define GW (REGS * VW)
 
-typedef elem KERNEL(vec) __attribute__((vector_size(VBYTES)));
-typedef elem KERNEL(loose) __attribute__((vector_size(VBYTES), aligned(sizeof(elem)), may_alias));
+typedef elem KERNEL(vec) __attribute__((vector_size(ADZI_REGISTER_BYTES)));
+typedef elem KERNEL(loose)
+    __attribute__((vector_size(ADZI_REGISTER_BYTES), aligned(sizeof(elem)), may_alias));
 #define VEC KERNEL(vec)
 
 /* INTRINSIC(name) is the intrinsic of that name for VEC: _mm512_name_ps and so on. */

@@ -89,8 +89,8 @@ static inline KERNEL(lanes)
     for (int64_t j = 0; j < n; ++j) {
         KERNEL(lanes) root = AT(a, j * n + j), *from = &AT(a, j * row);
         const KERNEL(mask) good = (KERNEL(mask))((root > none) & (root <= none + MOST));
-        found = PICK(~good & (KERNEL(mask))(found == none), none + (elem)(j + 1), found);
-        root = PICK(good, root, none + 1);
+        found = KERNEL(pick)(~good & (KERNEL(mask))(found == none), none + (elem)(j + 1), found);
+        root = KERNEL(pick)(good, root, none + 1);
         for (int l = 0; l < KERNEL(width); ++l) {
             root[l] = KERNEL(root)(root[l]);
         }

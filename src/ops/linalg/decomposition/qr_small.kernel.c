@@ -24,7 +24,7 @@ typedef struct KERNEL(small_qr) {
 
 static inline KERNEL(lanes) KERNEL(size_of)(KERNEL(lanes) x)
 {
-    return PICK(x < (KERNEL(lanes)){ 0 }, -x, x);
+    return KERNEL(pick)(x < (KERNEL(lanes)){ 0 }, -x, x);
 }
 
 static inline KERNEL(lanes) KERNEL(roots)(KERNEL(lanes) x)
@@ -60,18 +60,18 @@ static inline void KERNEL(reflection)(const KERNEL(small_qr) * s, int64_t j)
     KERNEL(lanes) most = KERNEL(size_of)(alpha), below = none;
     for (int64_t i = j + 1; i < s->m; ++i) {
         const KERNEL(lanes) size = KERNEL(size_of)(AT(s->a, i * s->n + j));
-        most = PICK(size > most, size, most);
+        most = KERNEL(pick)(size > most, size, most);
     }
-    most = PICK(most > least, most, least);
+    most = KERNEL(pick)(most > least, most, least);
     for (int64_t i = j + 1; i < s->m; ++i) {
         const KERNEL(lanes) e = AT(s->a, i * s->n + j) / most;
         below += e * e;
     }
     const KERNEL(lanes) first = alpha / most, norm = most * KERNEL(roots)(first * first + below);
     const KERNEL(mask) clear = (KERNEL(mask))(below == none);
-    const KERNEL(lanes) beta = PICK(clear, alpha, PICK(alpha < none, norm, -norm));
-    const KERNEL(lanes) divisor = PICK(clear, one, alpha - beta);
-    AT(s->tau, j) = PICK(clear, none, (beta - alpha) / PICK(clear, one, beta));
+    const KERNEL(lanes) beta = KERNEL(pick)(clear, alpha, KERNEL(pick)(alpha < none, norm, -norm));
+    const KERNEL(lanes) divisor = KERNEL(pick)(clear, one, alpha - beta);
+    AT(s->tau, j) = KERNEL(pick)(clear, none, (beta - alpha) / KERNEL(pick)(clear, one, beta));
     AT(s->a, j * s->n + j) = beta;
     for (int64_t i = j + 1; i < s->m; ++i) {
         AT(s->a, i * s->n + j) /= divisor;
@@ -101,11 +101,11 @@ static inline void KERNEL(factor)(const KERNEL(small_qr) * s)
         const KERNEL(mask) flip = (KERNEL(mask))(AT(s->a, i * n + i) < none);
         for (int64_t j = 0; j < n; ++j) {
             const KERNEL(lanes) e = AT(s->a, i * n + j);
-            AT(s->a, i * n + j) = j < i ? none : PICK(flip, -e, e);
+            AT(s->a, i * n + j) = j < i ? none : KERNEL(pick)(flip, -e, e);
         }
         for (int64_t j = 0; j < m; ++j) {
             const KERNEL(lanes) e = AT(s->q, j * k + i);
-            AT(s->q, j * k + i) = PICK(flip, -e, e);
+            AT(s->q, j * k + i) = KERNEL(pick)(flip, -e, e);
         }
     }
 }

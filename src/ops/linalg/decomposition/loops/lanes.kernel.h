@@ -9,14 +9,9 @@
 #include "ops/linalg/decomposition/loops/matrix_lanes.h"
 #include "tensor/kernel/transpose.kernel.h"
 
+/* The lanes of an element in f32 are 32 bytes. */
 #undef LANE_BYTES
-#if defined(__AVX512F__) && !ELEM_IS_F32
-#define LANE_BYTES 64
-#elif defined(__AVX2__)
-#define LANE_BYTES 32
-#else
-#define LANE_BYTES 16
-#endif
+#define LANE_BYTES (ELEM_IS_F32 && ADZI_REGISTER_BYTES > 32 ? 32 : ADZI_REGISTER_BYTES)
 
 typedef elem KERNEL(lanes) __attribute__((vector_size(LANE_BYTES), may_alias));
 #if ELEM_IS_F32
@@ -38,10 +33,10 @@ enum {
 #define AT(a, i) (a)[(i)*KERNEL(parts)]
 
 /* x in the lanes of a mask, and y in the others; both are vectors. */
-#undef PICK
-#define PICK(mask_, x, y)                                          \
-    ((KERNEL(lanes))(((KERNEL(mask))(x) & (KERNEL(mask))(mask_)) | \
-                     ((KERNEL(mask))(y) & ~(KERNEL(mask))(mask_))))
+INLINE KERNEL(lanes) KERNEL(pick)(KERNEL(mask) mask, KERNEL(lanes) x, KERNEL(lanes) y)
+{
+    return (KERNEL(lanes))(((KERNEL(mask))x & mask) | ((KERNEL(mask))y & ~mask));
+}
 
 /* The largest matrix. */
 typedef elem KERNEL(room)[LANE(ADZI_LANES_MOST * ADZI_LANES_MOST)] __attribute__((aligned(64)));
@@ -97,11 +92,11 @@ static inline KERNEL(lanes) KERNEL(pivot_lanes)(const KERNEL(lanes) * a, int64_t
 {
     const KERNEL(lanes) none = { 0 };
     KERNEL(lanes) most = AT(a, j * n + j), at = none + (elem)j;
-    most = PICK(most < none, -most, most);
+    most = KERNEL(pick)(most < none, -most, most);
     for (int64_t i = j + 1; i < n; ++i) {
-        const KERNEL(lanes) e = AT(a, i * n + j), size = PICK(e < none, -e, e);
-        at = PICK(size > most, none + (elem)i, at);
-        most = PICK(size > most, size, most);
+        const KERNEL(lanes) e = AT(a, i * n + j), size = KERNEL(pick)(e < none, -e, e);
+        at = KERNEL(pick)(size > most, none + (elem)i, at);
+        most = KERNEL(pick)(size > most, size, most);
     }
     return at;
 }
@@ -129,8 +124,8 @@ static inline void KERNEL(exchange_lanes)(KERNEL(lanes) * a, int64_t n, int64_t 
         }
         for (int64_t c = 0; c < n; ++c) {
             const KERNEL(lanes) top = AT(a, j * n + c), e = AT(a, i * n + c);
-            AT(a, j * n + c) = PICK(here, e, top);
-            AT(a, i * n + c) = PICK(here, top, e);
+            AT(a, j * n + c) = KERNEL(pick)(here, e, top);
+            AT(a, i * n + c) = KERNEL(pick)(here, top, e);
         }
     }
 }
@@ -147,16 +142,16 @@ static inline KERNEL(lanes)
         KERNEL(exchange_lanes)(a, n, j, AT(pivots, j));
         const KERNEL(lanes) *row = a + j * n * KERNEL(parts);
         const KERNEL(mask) zero = (KERNEL(mask))(AT(row, j) == none);
-        const KERNEL(lanes) top = PICK(zero, none + 1, AT(row, j));
+        const KERNEL(lanes) top = KERNEL(pick)(zero, none + 1, AT(row, j));
         const bool regular = !KERNEL(any_lane)(zero);
-        found = PICK(zero & (KERNEL(mask))(found == none), none + (elem)(j + 1), found);
+        found = KERNEL(pick)(zero & (KERNEL(mask))(found == none), none + (elem)(j + 1), found);
         for (int64_t i = j + 1; i < n; ++i) {
             KERNEL(lanes) *below = a + i * n * KERNEL(parts);
             const KERNEL(lanes) factor = AT(below, j) / top;
             AT(below, j) = factor;
             for (int64_t c = j + 1; c < n; ++c) {
                 const KERNEL(lanes) e = AT(below, c), less = e - factor * AT(row, c);
-                AT(below, c) = regular ? less : PICK(zero, e, less);
+                AT(below, c) = regular ? less : KERNEL(pick)(zero, e, less);
             }
         }
     }

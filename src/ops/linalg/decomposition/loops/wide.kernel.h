@@ -2,22 +2,15 @@
  * (tensor/kernel/each_float.h).
  *
  * Sums have as many lanes as 64 bytes have elements, whatever registers there are, so that their
- * bits do not depend on the processor. A register is the widest of this compilation: gcc keeps
- * vectors that are wider than a register in memory. */
-#undef REGISTER_BYTES
-#if defined(__AVX512F__)
-#define REGISTER_BYTES 64
-#elif defined(__AVX2__)
-#define REGISTER_BYTES 32
-#else
-#define REGISTER_BYTES 16
-#endif
+ * bits do not depend on the processor. They lie in registers of this compilation. */
+#include "tensor/kernel/registers.h"
+
 typedef elem KERNEL(in_register)
-    __attribute__((vector_size(REGISTER_BYTES), aligned(sizeof(elem)), may_alias));
+    __attribute__((vector_size(ADZI_REGISTER_BYTES), aligned(sizeof(elem)), may_alias));
 
 enum {
-    KERNEL(register_lanes) = (int)(REGISTER_BYTES / sizeof(elem)),
-    KERNEL(registers) = 64 / REGISTER_BYTES, /* of a sum */
+    KERNEL(register_lanes) = (int)(ADZI_REGISTER_BYTES / sizeof(elem)),
+    KERNEL(registers) = 64 / ADZI_REGISTER_BYTES, /* of a sum */
     KERNEL(sum_lanes) = (int)(64 / sizeof(elem))
 };
 
