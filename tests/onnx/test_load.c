@@ -1,0 +1,198 @@
+/* Networks written as ONNX and read again: the same numbers, gradients and names. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "adze/adze.h"
+#include "adze/onnx.h"
+#include "errors.h"
+#include "export/networks.h"
+
+static char folder[] = "adze-load-XXXXXX";
+static char path[64];
+
+static int begin(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    snprintf(path, sizeof path, "%s/net.onnx", folder);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    remove(path);
+    return rmdir(folder);
+}
+
+/* The module as it is after writing and reading. */
+static adz_module *read_back(
+    adz_module *net, adz_tensor *x, adz_batch_dimension batch, const adz_onnx_load_options *o)
+{
+    adz_onnx_options options = ADZ_ONNX_OPTIONS;
+    options.batch_dimension = batch;
+    if (network_write(net, x, path, &options) != ADZ_OK) {
+        fail_msg("%s", adz_error_message());
+    }
+    return adz_onnx_load(path, o);
+}
+
+static adz_module *small_network(void)
+{
+    return ADZ_SEQUENTIAL(
+        adz_linear_new(8, 16, NULL), adz_relu_new(), adz_linear_new(16, 3, NULL), adz_tanh_new());
+}
+
+static void expect_close(adz_tensor *a, adz_tensor *b, double tolerance)
+{
+    if (a == NULL || b == NULL || !adz_allclose(a, b, tolerance, tolerance, true)) {
+        fail_msg("%s: %s and %s differ", adz_error_message(), adz_text_shape(a), adz_text_shape(b));
+    }
+}
+
+static void same_numbers_and_names(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = small_network();
+    adz_tensor *x = adz_randn(ADZ_SHAPE(5, 8), ADZ_F32);
+    adz_module *read = read_back(net, x, ADZ_BATCH_FREE, NULL);
+    assert_non_null(read);
+    remove(path); /* the module owns all it needs */
+    assert_false(adz_module_is_training(read));
+    expect_close(adz_module_forward(read, x), adz_module_forward(net, x), 0);
+    adz_tensor *more = adz_randn(ADZ_SHAPE(9, 8), ADZ_F32);
+    expect_close(adz_module_forward(read, more), adz_module_forward(net, more), 0);
+    const adz_named_list a = adz_module_named_parameters(read);
+    const adz_named_list b = adz_module_named_parameters(net);
+    assert_int_equal(a.count, b.count);
+    for (size_t i = 0; i < a.count; ++i) {
+        adz_tensor *other = adz_module_get_parameter(net, a.items[i].name);
+        assert_true(other != NULL && adz_equal(a.items[i].tensor, other));
+    }
+    assert_int_equal(adz_onnx_input_count(read), 1);
+    assert_string_equal(adz_onnx_input_name_at(read, 0), "x");
+    assert_int_equal(adz_onnx_input_dtype_at(read, 0), ADZ_F32);
+    assert_int_equal(adz_onnx_input_shape_at(read, 0).rank, 2);
+    assert_int_equal(adz_onnx_input_shape_at(read, 0).sizes[0], -1);
+    assert_int_equal(adz_onnx_input_shape_at(read, 0).sizes[1], 8);
+    assert_int_equal(adz_onnx_output_count(read), 1);
+    assert_string_equal(adz_onnx_output_name_at(read, 0), "output");
+    assert_null(adz_onnx_output_name_at(read, 1));
+    expect_error(ADZ_ERR_INDEX, "index is 1");
+    assert_null(adz_module_forward(read, adz_ones(ADZ_SHAPE(2, 7), ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "input \"x\"[2, 7] must be [-1, 8]");
+    adz_module_release(&read);
+    adz_module_release(&net);
+    adz_scope_close(scope);
+}
+
+static void same_gradients_of_a_copy(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = small_network();
+    adz_tensor *x = adz_randn(ADZ_SHAPE(5, 8), ADZ_F32);
+    adz_module *read = read_back(net, x, ADZ_BATCH_FREE, NULL);
+    adz_module *copy = adz_module_copy(read);
+    adz_module_release(&read);
+    adz_module *const both[] = { net, copy };
+    for (int i = 0; i < 2; ++i) {
+        adz_tensor *y = adz_module_forward(both[i], x);
+        assert_int_equal(adz_backward(adz_mean(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    }
+    const adz_named_list list = adz_module_named_parameters(copy);
+    assert_int_equal(list.count, 4);
+    for (size_t i = 0; i < list.count; ++i) {
+        adz_tensor *other = adz_module_get_parameter(net, list.items[i].name);
+        expect_close(adz_tensor_grad(list.items[i].tensor), adz_tensor_grad(other), 1e-6);
+    }
+    adz_module_release(&copy);
+    adz_module_release(&net);
+    adz_scope_close(scope);
+}
+
+static bool trains_weights(const char *name, const adz_tensor *weight, void *user)
+{
+    ++*(int *)user;
+    return adz_tensor_rank(weight) == 2 && strstr(name, "weight") != NULL;
+}
+
+static void in_double_and_partly_trained(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = small_network();
+    adz_tensor *x = adz_randn(ADZ_SHAPE(5, 8), ADZ_F32);
+    int asked = 0;
+    adz_onnx_load_options o = ADZ_ONNX_LOAD_OPTIONS;
+    o.dtype = ADZ_F64;
+    o.trains = trains_weights;
+    o.user = &asked;
+    adz_module *read = read_back(net, x, ADZ_BATCH_FREE, &o);
+    assert_int_equal(asked, 4);
+    assert_int_equal(adz_module_named_parameters(read).count, 2);
+    assert_int_equal(adz_module_named_buffers(read).count, 2);
+    adz_tensor *y = adz_module_forward(read, adz_to(x, ADZ_F64));
+    assert_int_equal(adz_tensor_dtype(y), ADZ_F64);
+    adz_module_to(net, ADZ_F64);
+    expect_close(y, adz_module_forward(net, adz_to(x, ADZ_F64)), 1e-14);
+    assert_null(adz_module_forward(read, x));
+    expect_error(ADZ_ERR_DTYPE, "input \"x\" is float32, but must be float64");
+    adz_module_release(&read);
+    adz_module_release(&net);
+    adz_scope_close(scope);
+}
+
+/* What each network gives that is written and read. One that uses an operator that is not
+ * read is refused; their number may only fall. */
+enum { REFUSED_TODAY = 55 };
+
+static void networks_read_back(void **state)
+{
+    (void)state;
+    int refused = 0;
+    for (size_t i = 0; i < n_networks; ++i) {
+        adz_scope *scope = adz_scope_open();
+        const network *n = &networks[i];
+        adz_module *net = network_new(n, ADZ_F32);
+        adz_tensor *x = n->input(3);
+        adz_module_reset(net);
+        adz_module *read =
+            read_back(net, x, n->fixed_batch ? ADZ_BATCH_AUTO : ADZ_BATCH_FREE, NULL);
+        if (read == NULL) {
+            print_message("%s: %s\n", n->name, adz_error_message());
+            expect_error(ADZ_ERR_UNSUPPORTED, "node \"");
+            ++refused;
+        } else {
+            for (int k = 0; k < (n->fixed_batch ? 1 : 2); ++k) {
+                x = n->input(k == 0 ? 3 : 4);
+                adz_module_reset(net);
+                adz_tensor *y = adz_module_forward(read, x);
+                adz_tensor *expected = adz_module_forward(net, x);
+                if (y == NULL || !adz_allclose(y, expected, 1e-5, 1e-5, true)) {
+                    fail_msg("%s: %s", n->name, adz_error_message());
+                }
+            }
+        }
+        adz_module_release(&read);
+        adz_module_release(&net);
+        adz_scope_close(scope);
+    }
+    print_message("%d of %zu networks are refused\n", refused, n_networks);
+    assert_true(refused <= REFUSED_TODAY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_numbers_and_names),
+        cmocka_unit_test(same_gradients_of_a_copy),
+        cmocka_unit_test(in_double_and_partly_trained),
+        cmocka_unit_test(networks_read_back),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
