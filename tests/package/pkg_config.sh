@@ -11,8 +11,11 @@ rm -rf "$3"
 mkdir -p "$3/openmp" "$3/bare"
 work=$(cd "$3" && pwd)
 
-cp "$libdir/pkgconfig/adze.pc" "$libdir/pkgconfig/adze-zoo.pc" "$work/bare"
-cp "$libdir/pkgconfig/adze.pc" "$libdir/pkgconfig/adze-zoo.pc" "$work/openmp"
+names_of=$(sed '/^#/d; s/ |.*//; s/^/adze-/' "$top/src/shelves.txt")
+for pc in adze $names_of; do
+    cp "$libdir/pkgconfig/$pc.pc" "$work/bare"
+    cp "$libdir/pkgconfig/$pc.pc" "$work/openmp"
+done
 cat >"$work/openmp/openblas.pc" <<'PC'
 Name: openblas
 Description: OpenBLAS as some distributions describe it
@@ -31,6 +34,7 @@ H
 # The lines themselves. docs/install.md has a prefix of its own where the last one says $libdir.
 dynamic='$CC program.c $(pkg-config --cflags --libs adze) -o program'
 zoo='$CC program.c $(pkg-config --cflags --libs adze-zoo) -o program'
+onnx='$CC program.c $(pkg-config --cflags --libs adze-onnx) -o program'
 with_rpath='$CC program.c $(pkg-config --cflags --libs adze) -Wl,-rpath,"$libdir" -o program'
 static='$CC program.c $(pkg-config --cflags --libs --static adze | sed s/-ladze/-l:libadze.a/) -o program'
 
@@ -66,13 +70,16 @@ for compiler in gcc clang; do
             export PKG_CONFIG_LIBDIR="$names"
         fi
         where=$compiler${names#"$work"}
-        sed -i.before "s|^prefix=.*|prefix=$prefix|" "$names/adze.pc" "$names/adze-zoo.pc"
+        for pc in adze $names_of; do
+            sed -i.before "s|^prefix=.*|prefix=$prefix|" "$names/$pc.pc"
+        done
         status=0
-        runs "$where" "$libdir" "$dynamic" && runs "$where" "$libdir" "$zoo" && runs "$where" '' "$with_rpath" || status=1
+        runs "$where" "$libdir" "$dynamic" && runs "$where" "$libdir" "$zoo" &&
+            runs "$where" "$libdir" "$onnx" && runs "$where" '' "$with_rpath" || status=1
         if [ "$status" -eq 0 ] && [ -f "$libdir/libadze.a" ]; then
             runs "$where" '' "$static" || status=1
         fi
-        for pc in adze adze-zoo; do
+        for pc in adze $names_of; do
             mv "$names/$pc.pc.before" "$names/$pc.pc"
         done
         [ "$status" -eq 0 ] || exit 1
