@@ -65,7 +65,7 @@ ADZ_API void adz_onnx_load_options_init(adz_onnx_load_options *options, size_t s
  * parameters, other tensors are buffers, under the names of the file: "fc.weight" is the parameter
  * "weight" of the child "fc". If a name of the file cannot be split at its dots, dots become
  * underscores in all names. The values of Constant nodes are buffers that the state does not
- * contain. f16 and bf16 become f32, 8-bit integers i32.
+ * contain. f16 and bf16 become f32, int8 becomes i32.
  *
  * The inputs are arguments by position or by the name in the file. A name of more than
  * ADZ_VALUE_NAME characters goes by position only. A network with one input also works in
@@ -88,7 +88,7 @@ ADZ_API adz_module *adz_onnx_load(const char *path, const adz_onnx_load_options 
 
 /**
  * Reads a tensor from a file that holds one TensorProto message, as ONNX's test cases have them.
- * f16 and bf16 become f32, 8-bit integers i32.
+ * f16 and bf16 become f32, int8 becomes i32.
  *
  * @param path  the file
  * @return      contiguous, borrowed from the scope; NULL with ADZ_ERR_NULL, ADZ_ERR_IO,

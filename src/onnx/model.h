@@ -177,7 +177,7 @@ adz_status adzi_reader_define(
 /** Takes a tensor into the model's care. */
 adz_status adzi_reader_keep(reader_model *model, adz_tensor *t);
 
-/** The tensor of a message, borrowed from the scope: f16 and bf16 become f32, 8-bit integers i32.
+/** The tensor of a message, borrowed from the scope: f16 and bf16 become f32, int8 becomes i32.
  * `element` becomes the type in the file. NULL with an error that names `name`. */
 adz_tensor *adzi_reader_tensor(
     reader_model *model, reader_bytes message, const char *name, int *element);

@@ -89,6 +89,14 @@ static bool is_input(const reader_call *call, const adz_tensor *t)
     return false;
 }
 
+/* A view of all of t that the innermost scope owns. */
+static adz_tensor *another(adz_tensor *t)
+{
+    const bool full = adz_tensor_rank(t) == ADZ_MAX_RANK;
+    adz_tensor *other = full ? adz_flatten(t, 0, -1) : adz_unsqueeze(t, 0);
+    return full ? adz_reshape(other, adz_tensor_shape(t)) : adz_squeeze(other, 0);
+}
+
 void adzi_reader_set(const reader_call *call, size_t i, adz_tensor *t)
 {
     if (t == NULL || !adzi_reader_wants(call, i)) {
@@ -96,7 +104,10 @@ void adzi_reader_set(const reader_call *call, size_t i, adz_tensor *t)
     }
     const size_t value = call->node->outputs[i];
     if (call->run->model->values[value].result && is_input(call, t)) {
-        t = adz_view(t, adz_tensor_shape(t)); /* in the scope of the module's call */
+        t = another(t);
+    }
+    if (t == NULL) {
+        return;
     }
     adzi_reader_drop(call->run, value);
     call->run->slots[value] = (reader_slot){ .t = adz_keep(t), .owned = true };

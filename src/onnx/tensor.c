@@ -79,6 +79,9 @@ bool adzi_reader_dtype(const reader_model *model, int element, adz_dtype *dtype)
     case ELEMENT_BOOL:
         *dtype = ADZ_BOOL;
         return true;
+    case ELEMENT_UINT8:
+        *dtype = ADZ_U8;
+        return true;
     default:
         *dtype = ADZ_I32;
         return true;

@@ -54,13 +54,17 @@ static adz_tensor *run_is_inf(const reader_call *call)
 
 /* ---- two inputs ----------------------------------------------------------------------------- */
 
-/* Of whole numbers: the fraction is dropped. */
+/* Of whole numbers, the fraction is dropped. Rounding down differs from that where a rest is left
+ * and the signs differ. */
 static adz_tensor *divide(adz_tensor *a, adz_tensor *b)
 {
     if (a == NULL || b == NULL || is_float(a)) {
         return adz_div(a, b);
     }
-    return adz_mul(adz_mul(adz_sign(a), adz_sign(b)), adz_floor_divide(adz_abs(a), adz_abs(b)));
+    adz_tensor *y = adz_floor_divide(a, b);
+    adz_tensor *rest = adz_ne_number(adz_sub(a, adz_mul(y, b)), 0);
+    adz_tensor *signs = adz_logical_xor(adz_lt_number(a, 0), adz_lt_number(b, 0));
+    return adz_where(adz_logical_and(rest, signs), adz_add_number(y, 1), y);
 }
 
 /* The result has the dtype of the base. */

@@ -1,4 +1,5 @@
 /* Reductions. */
+#include <math.h>
 #include <string.h>
 
 #include "adze/ops/arithmetic.h"
@@ -47,6 +48,43 @@ static const struct row {
     { "ReduceSumSquare", sum_of_squares },
 };
 
+/* The largest or smallest of nothing: the end of the dtype's range. */
+static adz_tensor *of_nothing(const adz_tensor *x, adz_dims dims, bool keep, bool largest)
+{
+    const adz_dtype dtype = adz_tensor_dtype(x);
+    adz_shape shape = ADZ_SHAPE_SCALAR;
+    unsigned named = dims.count == 0 ? ~0u : 0;
+    for (int k = 0; k < dims.count; ++k) {
+        named |= 1u << dims.dims[k];
+    }
+    for (int d = 0; d < adz_tensor_rank(x); ++d) {
+        if ((named >> d & 1) == 0 || keep) {
+            shape.sizes[shape.rank++] = (named >> d & 1) == 0 ? adz_tensor_size(x, d) : 1;
+        }
+    }
+    const double least = dtype == ADZ_I32 ? INT32_MIN : dtype == ADZ_I64 ? -0x1p63 : 0;
+    const double most = dtype == ADZ_I32 ? INT32_MAX : dtype == ADZ_U8 ? 255 : 1;
+    if (dtype == ADZ_F32 || dtype == ADZ_F64) {
+        return adz_full(shape, largest ? -INFINITY : INFINITY, dtype);
+    }
+    if (dtype == ADZ_I64 && !largest) {
+        return adz_expand(
+            adz_tensor_from((const int64_t[]){ INT64_MAX }, ADZ_SHAPE_SCALAR, ADZ_I64), shape);
+    }
+    return adz_full(shape, largest ? least : most, dtype);
+}
+
+/* Whether a reduction adds up nothing. */
+static bool takes_nothing(const adz_tensor *x, adz_dims dims)
+{
+    for (int k = 0; k < dims.count; ++k) {
+        if (adz_tensor_size(x, dims.dims[k]) == 0) {
+            return true;
+        }
+    }
+    return dims.count == 0 && adz_tensor_numel(x) == 0;
+}
+
 /* Reductions of whole numbers keep their dtype; the library's sums of i32 are i64. */
 static adz_tensor *reduce(
     const reader_call *call, adz_tensor *x, adz_dims dims, bool keep, reduction run)
@@ -55,6 +93,9 @@ static adz_tensor *reduce(
     if (run == adz_mean && dtype != ADZ_F32 && dtype != ADZ_F64) {
         return adzi_reader_fail(
             call, ADZ_ERR_UNSUPPORTED, "means of %s are not supported", adz_dtype_name(dtype));
+    }
+    if ((run == adz_amax || run == adz_amin) && takes_nothing(x, dims)) {
+        return of_nothing(x, dims, keep, run == adz_amax);
     }
     adz_tensor *y = run(x, dims, keep);
     return y != NULL && adz_tensor_dtype(y) != dtype ? adz_to(y, dtype) : y;

@@ -1,6 +1,9 @@
 /* Operators that move elements or make tensors of given shapes. */
 #include <string.h>
 
+#include "adze/autograd.h"
+#include "adze/ops/arithmetic.h"
+#include "adze/ops/compare.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/index.h"
 #include "adze/ops/math.h"
@@ -277,23 +280,43 @@ static adz_tensor *run_tile(const reader_call *call)
 
 /* ---- new tensors ---------------------------------------------------------------------------- */
 
-static adz_tensor *run_cast(const reader_call *call)
+/* x rounded to half precision, as f32. The gradient passes as if nothing was rounded. */
+static adz_tensor *through_half(adz_tensor *x, adz_dtype half)
 {
-    adz_dtype dtype;
-    if (!adzi_reader_target(call, adzi_reader_int(call, "to", 0), &dtype)) {
-        return NULL;
+    adz_tensor *y = adz_to(adz_to(adz_detach(x), half), ADZ_F32);
+    if (!adz_tensor_requires_grad(x)) {
+        return y;
     }
-    return adz_to(adzi_reader_in(call, 0), dtype);
+    x = adz_to(x, ADZ_F32);
+    return adz_where(adz_isfinite(x), adz_add(x, adz_sub(y, adz_detach(x))), y);
 }
 
-/* Conversions to types that adze does not compute in would skip their rounding. */
+/* Halves are rounded as their type has it and computed with as f32. */
+static adz_tensor *run_cast(const reader_call *call)
+{
+    const int64_t to = adzi_reader_int(call, "to", 0);
+    adz_tensor *x = adzi_reader_in(call, 0);
+    adz_dtype dtype;
+    if (x == NULL || !adzi_reader_target(call, to, &dtype)) {
+        return NULL;
+    }
+    const adz_dtype from = adz_tensor_dtype(x);
+    if ((to == ELEMENT_FLOAT16 || to == ELEMENT_BFLOAT16) && dtype == ADZ_F32) {
+        return through_half(x, to == ELEMENT_FLOAT16 ? ADZ_F16 : ADZ_BF16);
+    }
+    if ((from == ADZ_F32 || from == ADZ_F64) && to == ELEMENT_UINT8) {
+        x = adz_to(x, ADZ_I64); /* PyTorch and ONNX keep the low bits */
+    }
+    return adz_to(x, dtype);
+}
+
+/* Conversions to types that adze does not have would skip their rounding. */
 static adz_status check_cast(const reader_model *model, const reader_node *node)
 {
     const reader_attribute *a = adzi_reader_attribute(node, "to");
     const int64_t to = a != NULL ? a->i : 0;
-    (void)model;
-    if (to != ELEMENT_FLOAT && to != ELEMENT_DOUBLE && to != ELEMENT_INT32 && to != ELEMENT_INT64 &&
-        to != ELEMENT_BOOL) {
+    adz_dtype dtype;
+    if (to < 1 || to > 255 || to == ELEMENT_INT8 || !adzi_reader_dtype(model, (int)to, &dtype)) {
         return adzi_reader_refuse(node, "attribute \"to\" is %s (%lld), which is not supported",
             adzi_reader_element_name(to > 0 && to < 256 ? (int)to : 0), (long long)to);
     }
