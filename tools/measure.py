@@ -192,7 +192,7 @@ def report(label, value, ok, names, listed):
 
 def measure(top, listed):
     library = list(c_files(top, "src", "include"))
-    others = list(c_files(top, "tests", "examples", "bench"))
+    others = list(c_files(top, "tests", "examples", "programs", "bench"))
     everything = library + others
     results = []
 

@@ -11,6 +11,11 @@
 
 #include <adze/adze.h>
 
+/* What --version calls the program. */
+#ifndef PROGRAM_KIND
+#define PROGRAM_KIND "an example program"
+#endif
+
 /* Exit codes beside 0 and EXIT_FAILURE. */
 enum {
     CODE_MISUSED = 2, /* the command line is wrong, whatever the files hold */
@@ -34,7 +39,7 @@ static inline void end_on_signals(void)
 static inline bool answers(const char *word, const char *name, const char *help)
 {
     if (strcmp(word, "--version") == 0) {
-        printf("%s, an example program of adze %s\n", name, adz_version());
+        printf("%s, " PROGRAM_KIND " of adze %s\n", name, adz_version());
         return true;
     }
     if (strcmp(word, "--help") != 0 && strcmp(word, "-h") != 0) {

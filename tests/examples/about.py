@@ -55,7 +55,7 @@ def questions():
             assert part in helped.stdout, (program, part)
         check_width(program, helped.stdout)
         assert version.returncode == 0 and not version.stderr, (program, version)
-        assert re.fullmatch(rf"{program}, an example program of adze \d+\.\d+\.\d+\S*\n", version.stdout), version
+        assert re.fullmatch(rf"{program}, an? (example )?program of adze \d+\.\d+\.\d+\S*\n", version.stdout), version
         assert run(program, "-h").stdout == helped.stdout, program
         with open("/dev/full", "w", encoding="ascii") as full:
             for question in "--help", "--version":

@@ -54,6 +54,12 @@ find "$libdir/pkgconfig" -name '*.pc' | while read -r file; do
     fi
 done
 
+say 'an installed program'
+[ "$("$prefix/bin/ship" --version)" = "ship, a program of adze $version" ] || {
+    echo "$prefix/bin/ship does not say its version"
+    exit 1
+}
+
 say 'pkg-config alone'
 mkdir "$work/pkg-config"
 sh "$top/tests/package/programs.sh" "$top" >"$work/programs"
@@ -93,7 +99,7 @@ say 'Meson subproject'
 mkdir -p "$work/subproject/subprojects" "$work/subproject/tests" "$work/subproject/src"
 cp "$top/src/shelves.txt" "$work/subproject/src/"
 cp "$top/tests/package/subproject/meson.build" "$work/subproject/"
-cp -R "$top/examples" "$work/subproject/"
+cp -R "$top/examples" "$top/programs" "$work/subproject/"
 cp -R "$top/tests/package" "$work/subproject/tests/"
 ln -s "$top" "$work/subproject/subprojects/adze"
 (

@@ -18,4 +18,15 @@ typedef struct check {
  * the library's. Prints the largest difference. Ends the program if one is too large. */
 void compare_with_library(const check *c, law *l, const law_function *functions);
 
+/* A function of a file that was compiled. Ends the program if it is missing. `format` has one %s,
+ * for the name. */
+void *function_of(void *library, const char *format, const char *name);
+
+/* The largest difference between the elements of a tensor and `ours`, over the tensor's largest
+ * element; INFINITY if one of ours is not finite but the tensor's is. */
+double difference(adz_tensor *wanted, const void *ours);
+
+/* Compares the function of CasADi that belongs to function i of the law: check_casadi.c. */
+double compare_casadi(void *library, const char *name, law *l, int i, adz_tensor *const *wanted);
+
 #endif

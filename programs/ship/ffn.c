@@ -1,0 +1,54 @@
+/* Networks that ffn-regression has saved. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../examples/ffn-regression/model.h"
+#include "../../examples/shared/command_line.h"
+#include "network.h"
+
+/* The standardisers and the network compute with one dtype here, which is that of the file in C. */
+static void call(const net *n, adz_tensor *const *inputs, adz_tensor **outputs)
+{
+    const model *m = n->own;
+    adz_tensor *x = adz_module_forward(input_standardizer(m), inputs[0]);
+    outputs[0] =
+        adz_standardizer_inverse(target_standardizer(m), adz_module_forward(network(m), x));
+}
+
+static void end(net *n)
+{
+    free_model(n->own);
+    free(n->own);
+}
+
+/* A file of another program may be a model, too, but says less about its network. */
+static void check_origin(const char *path)
+{
+    adz_safetensors *file = adz_safetensors_load(path, NULL);
+    if (adz_safetensors_get_metadata(file, "activation") == NULL) {
+        fail("%s: ffn-regression has not saved this file, and networks of other programs cannot be "
+             "rebuilt from their files; write an ONNX file of them, or C by their --export-c",
+            path);
+    }
+    adz_safetensors_free(&file);
+}
+
+net load_ffn(const char *path, const network_options *o)
+{
+    check_origin(path);
+    if (o->n_shapes > 0) {
+        fail("%s: --inputs is for ONNX files; this one says how many inputs there are", path);
+    }
+    model *m = allocate(sizeof *m);
+    *m = load_model(path, NULL);
+    adz_module_to(m->root, o->dtype);
+    adz_module_eval(m->root);
+    return (net){ .root = m->root,
+        .inputs = { { "x", ADZ_SHAPE(1, (int64_t)m->n_features), o->dtype } },
+        .outputs = { { "y", ADZ_SHAPE(1, 1), o->dtype } },
+        .n_inputs = 1,
+        .n_outputs = 1,
+        .call = call,
+        .end = end,
+        .own = m };
+}

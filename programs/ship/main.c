@@ -1,0 +1,216 @@
+/* Writes a network that ffn-regression has saved as C, with its derivatives. ship --help lists the
+ * options. */
+#include <libgen.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../examples/shared/arguments.h"
+#include "../../examples/shared/files.h"
+#include "../../examples/shared/program.h"
+#include "casadi.h"
+#include "check.h"
+#include "law.h"
+
+const char program_name[] = "ship";
+
+static const char help[] =
+    "Writes a network as C99 that needs no library, with its derivatives, and as\n"
+    "functions that CasADi calls.\n"
+    "\n"
+    "usage: ship MODEL --c FILE.c [options]\n"
+    "\n"
+    "  MODEL           a file that the example ffn-regression has saved\n"
+    "  --c FILE.c      where the functions go; a header comes next to it, which lists\n"
+    "                  the arrays of each function. NAME is the file's name without\n"
+    "                  .c. NAME_run computes the network\n"
+    "\n"
+    "Derivatives. N counts the elements of all inputs, one after another, and M those\n"
+    "of all results. Inputs come first in a function, then v or u, then the results,\n"
+    "then the derivatives. All arrays are in row-major order.\n"
+    "  --jacobian      NAME_jacobian: element [i, k] of [M, N] is the derivative of\n"
+    "                  result i by input k\n"
+    "  --jvp           NAME_jvp: the Jacobian times a vector v of N numbers\n"
+    "  --vjp           NAME_vjp: the gradient [N] of the sum of u y, where u has M\n"
+    "                  numbers and y is all results\n"
+    "  --hessian       NAME_hessian: the Jacobian, and the Hessian [N, N] of the sum\n"
+    "                  of u y\n"
+    "\n"
+    "The file\n"
+    "  --f64           compute with double; else with float\n"
+    "  --state KIND    who holds what functions write to: file or caller (file). With\n"
+    "                  caller, each function gets a NAME_state first, and a program\n"
+    "                  has one for each thread\n"
+    "  --casadi        also NAME_casadi.c, which casadi.external loads after\n"
+    "                      cc -O3 -shared -fPIC NAME_casadi.c -o NAME.so\n"
+    "                  It has the value, the Jacobian and products with it, and with\n"
+    "                  --hessian the exact Hessian. Implies --f64 --state caller\n"
+    "                  --jacobian --jvp --vjp. An input or result is a column there\n"
+    "\n"
+    "Checking\n"
+    "  --check         compile the files and compare them with the library\n"
+    "  --compiler CC   the command that compiles C for --check (cc)\n"
+    "\n"
+    "Example: a law for CasADi, with its exact Hessian\n"
+    "  ship law.safetensors --c law.c --casadi --hessian --check\n";
+
+typedef struct ship_options {
+    const char *model, *c, *compiler;
+    bool f64, casadi, check;
+    int state;
+    law_function functions[LAW_FUNCTIONS];
+} ship_options;
+
+static void read_ship_options(ship_options *o, int argc, char **argv)
+{
+    static const char *const states[] = { "file", "caller", NULL };
+    argument table[] = { OPTION_TEXT("c", &o->c), OPTION_FLAG("f64", &o->f64),
+        OPTION_FLAG("jacobian", &o->functions[LAW_JACOBIAN].wanted),
+        OPTION_FLAG("jvp", &o->functions[LAW_JVP].wanted),
+        OPTION_FLAG("vjp", &o->functions[LAW_VJP].wanted),
+        OPTION_FLAG("hessian", &o->functions[LAW_HESSIAN].wanted),
+        OPTION_FLAG("casadi", &o->casadi), OPTION_FLAG("check", &o->check),
+        OPTION_CHOICE("state", &o->state, states), OPTION_TEXT("compiler", &o->compiler) };
+    const int first = read_arguments(argc, argv, table, sizeof table / sizeof *table, help);
+    if (argc - first != 1) {
+        usage_error("give one model");
+    }
+    o->model = argv[first];
+    if (o->c == NULL) {
+        usage_error("--c is missing, which names the file that is written");
+    }
+    const size_t length = strlen(o->c);
+    if (length < 3 || strcmp(o->c + length - 2, ".c") != 0) {
+        usage_error("--c %s: the name of a C file ends with .c", o->c);
+    }
+    if (o->casadi) {
+        o->f64 = true;
+        o->state = ADZ_C_STATE_CALLER;
+        o->functions[LAW_JACOBIAN].wanted = o->functions[LAW_JVP].wanted = true;
+        o->functions[LAW_VJP].wanted = true;
+    }
+}
+
+/* ---- what the network is --------------------------------------------------------------------- */
+
+static void list_ports(char *text, size_t size, const port *ports, size_t n)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < size; ++i) {
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%s[", i > 0 ? ", " : "", ports[i].name);
+        for (int d = 0; d < ports[i].shape.rank && used < size; ++d) {
+            used += (size_t)snprintf(text + used, size - used, "%s%lld", d > 0 ? ", " : "",
+                (long long)ports[i].shape.sizes[d]);
+        }
+        if (used < size) {
+            used += (size_t)snprintf(
+                text + used, size - used, "]%s", is_float(&ports[i]) ? "" : " of whole numbers");
+        }
+    }
+}
+
+/* A product of a row with a weight is a multiply-add for each element of the weight. */
+static void describe(const law *l)
+{
+    char inputs[1000], outputs[1000];
+    long long products = 0;
+    adz_tensor_list parameters = adz_module_parameters(l->n.root);
+    for (size_t i = 0; i < parameters.count; ++i) {
+        products += adz_tensor_rank(parameters.items[i]) == 2
+                        ? (long long)adz_tensor_numel(parameters.items[i])
+                        : 0;
+    }
+    print_network(l->n.root);
+    list_ports(inputs, sizeof inputs, l->n.inputs, l->n.n_inputs);
+    list_ports(outputs, sizeof outputs, l->n.outputs, l->n.n_outputs);
+    print_text("%s: %s to %s; %lld multiply-adds a call", l->n.path, inputs, outputs, products);
+}
+
+static void tell_what_was_written(const ship_options *o, const law *l, const char *name)
+{
+    for (int i = LAW_RUN; i < LAW_FUNCTIONS; ++i) {
+        if (o->functions[i].wanted) {
+            print_text(
+                "%s: %s_%s computes %s", o->c, name, o->functions[i].name, o->functions[i].what);
+        }
+    }
+    if (l->constant_hessian) {
+        print_text("the %s is the same for every input: the file has it as %s",
+            l->constant_jacobian ? "Jacobian" : "Hessian",
+            l->constant_jacobian ? "a constant" : "zeros or constants");
+    }
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* The paths of what is written, from that of the C file. */
+typedef struct paths {
+    char *folder, *base, *name, *casadi;
+    char *texts[2]; /* in which folder and base are */
+} paths;
+
+static paths paths_of(const ship_options *o)
+{
+    paths p = { .texts = { copy_text(o->c), copy_text(o->c) } };
+    p.folder = dirname(p.texts[0]);
+    p.base = basename(p.texts[1]);
+    p.name = copy_text(p.base);
+    p.name[strlen(p.name) - 2] = '\0';
+    p.casadi = allocate(strlen(o->c) + 20);
+    sprintf(p.casadi, "%s/%s_casadi.c", p.folder, p.name);
+    const file_use files[] = { { "model", o->model, false }, { "c", o->c, true },
+        { "casadi", o->casadi ? p.casadi : NULL, true } };
+    check_files(files, sizeof files / sizeof *files);
+    return p;
+}
+
+static void free_paths(paths *p)
+{
+    free(p->casadi);
+    free(p->name);
+    free(p->texts[0]);
+    free(p->texts[1]);
+}
+
+static void write_files(const ship_options *o, law *l, const paths *p)
+{
+    adz_c_options c = ADZ_C_OPTIONS;
+    c.name = p->name;
+    c.precision = o->f64 ? ADZ_F64 : ADZ_F32;
+    c.state = (adz_c_state)o->state;
+    write_law(l, o->functions, o->c, &c);
+    tell_what_was_written(o, l, p->name);
+    if (o->casadi) {
+        write_casadi(p->casadi, p->base, p->name, l, o->functions);
+        print_text("%s: for casadi.external", p->casadi);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
+    ship_options o = { .compiler = "cc" };
+    list_functions(o.functions);
+    read_ship_options(&o, argc, argv);
+    report_errors();
+    adz_manual_seed(1);
+    paths p = paths_of(&o);
+    const network_options n = { .dtype = o.f64 ? ADZ_F64 : ADZ_F32 };
+    law l = load_law(o.model, &n, o.functions);
+    if (o.casadi) {
+        check_for_casadi(&l);
+    }
+    describe(&l);
+    write_files(&o, &l, &p);
+    if (o.check) {
+        const char *checked = o.casadi ? strrchr(p.casadi, '/') + 1 : p.base;
+        const check c = { p.folder, checked, p.name, o.compiler, o.state == ADZ_C_STATE_CALLER,
+            o.casadi };
+        compare_with_library(&c, &l, o.functions);
+    }
+    free_law(&l);
+    free_paths(&p);
+    return finish_output();
+}

@@ -1,0 +1,42 @@
+/* Files by their kind. */
+#include "network.h"
+
+#include <string.h>
+
+#include "../../examples/shared/command_line.h"
+
+bool is_float(const port *p)
+{
+    return p->dtype == ADZ_F32 || p->dtype == ADZ_F64;
+}
+
+int64_t count_floats(const port *ports, size_t n)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < n; ++i) {
+        if (is_float(&ports[i])) {
+            int64_t elements = 1;
+            for (int d = 0; d < ports[i].shape.rank; ++d) {
+                elements *= ports[i].shape.sizes[d];
+            }
+            count += elements;
+        }
+    }
+    return count;
+}
+
+net load_network(const char *path, const network_options *o)
+{
+    const size_t length = strlen(path);
+    if (length > 5 && strcmp(path + length - 5, ".onnx") == 0) {
+        fail("%s: ONNX files are not read; give a file of ffn-regression --save", path);
+    }
+    net n = load_ffn(path, o);
+    n.path = path;
+    return n;
+}
+
+void free_network(net *n)
+{
+    n->end(n);
+}
