@@ -91,6 +91,7 @@ typedef struct reader_node {
     reader_attribute *attributes;
     size_t n_attributes;
     int64_t opset;
+    bool wraps;         /* results are int8, which the operator may have left */
     reader_graph *body; /* of a function of the model */
 } reader_node;
 
@@ -205,6 +206,12 @@ bool adzi_reader_count(reader_bytes message, uint32_t number, size_t *n);
 
 /** Records that the bytes end inside something, or are none. */
 adz_status adzi_reader_malformed(const char *where);
+
+/** Gives the results of a node their element types; refuses int8 where it isn't supported. */
+adz_status adzi_reader_types(reader_model *model, reader_node *node);
+
+/** Whole numbers wrapped to the range of int8. */
+adz_tensor *adzi_reader_wrapped(adz_tensor *x);
 
 /** Says which values a gradient reaches. */
 void adzi_reader_reach(reader_model *model);

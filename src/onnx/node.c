@@ -1,6 +1,7 @@
 /* Nodes and their attributes, read from a file. */
 #include <string.h>
 
+#include "adze/ops/convert.h"
 #include "run.h"
 
 /* ---- attributes ----------------------------------------------------------------------------- */
@@ -258,17 +259,43 @@ static adz_status read_fields(reader_model *model, reader_graph *graph, reader_b
     return status;
 }
 
-/* A Constant node becomes a value without a node. */
-static void make_constant(reader_model *model, const reader_node *node)
+/* The tensor of a Constant node's attribute, borrowed from the scope; NULL with an error recorded.
+ */
+static adz_tensor *constant_of(const reader_model *model, const reader_attribute *a, int *element)
 {
-    const reader_attribute *a = adzi_reader_attribute(node, "value");
-    if (strcmp(node->type, "Constant") == 0 && a != NULL && node->n_outputs == 1 &&
-        node->outputs[0] != NO_VALUE) {
-        reader_value *v = &model->values[node->outputs[0]];
-        v->kind = VALUE_CONSTANT;
-        v->element = a->element;
-        v->weight = adz_keep(a->t);
+    const adz_dtype dtype = model->f64 ? ADZ_F64 : ADZ_F32;
+    const int64_t n = (int64_t)a->n;
+    *element = a->type == ATTRIBUTE_TENSOR                             ? a->element
+               : a->type == ATTRIBUTE_INT || a->type == ATTRIBUTE_INTS ? ELEMENT_INT64
+                                                                       : ELEMENT_FLOAT;
+    switch (a->type) {
+    case ATTRIBUTE_TENSOR:
+        return a->t;
+    case ATTRIBUTE_INT:
+        return adz_tensor_from(&a->i, ADZ_SHAPE_SCALAR, ADZ_I64);
+    case ATTRIBUTE_INTS:
+        return adz_tensor_from(a->ints, ADZ_SHAPE(n), ADZ_I64);
+    case ATTRIBUTE_FLOAT:
+        return adz_scalar(a->f, dtype);
+    default:
+        return adz_to(adz_tensor_from(a->floats, ADZ_SHAPE(n), ADZ_F64), dtype);
     }
+}
+
+/* A Constant node becomes a value without a node. */
+static adz_status make_constant(reader_model *model, const reader_node *node)
+{
+    if (strcmp(node->type, "Constant") != 0 || node->n_outputs != 1 || node->n_attributes != 1 ||
+        node->outputs[0] == NO_VALUE) {
+        return ADZ_OK;
+    }
+    reader_value *v = &model->values[node->outputs[0]];
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *t = constant_of(model, &node->attributes[0], &v->element);
+    v->kind = VALUE_CONSTANT;
+    v->weight = t != NULL ? adz_keep(t) : NULL;
+    adz_scope_close(scope);
+    return t != NULL ? ADZ_OK : adz_error_code();
 }
 
 adz_status adzi_reader_node(
@@ -283,7 +310,7 @@ adz_status adzi_reader_node(
         status = adzi_reader_check(model, node);
     }
     if (status == ADZ_OK) {
-        make_constant(model, node);
+        status = make_constant(model, node);
     }
-    return status;
+    return status == ADZ_OK ? adzi_reader_types(model, node) : status;
 }

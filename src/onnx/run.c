@@ -181,8 +181,8 @@ static adz_status compute_node(const reader_call *call)
     }
     adz_scope *scope = gives_result(call) ? NULL : adz_scope_open();
     adz_tensor *y = compute(call);
-    if (y != NULL && adz_error_code() == ADZ_OK) {
-        adzi_reader_set(call, 0, y);
+    if (y != NULL && y != ADZ_NONE && adz_error_code() == ADZ_OK) {
+        adzi_reader_set(call, 0, node->wraps ? adzi_reader_wrapped(y) : y);
     }
     if (scope != NULL) {
         adz_scope_close(scope);

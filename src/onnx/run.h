@@ -24,7 +24,7 @@ struct reader_operator {
     uint32_t fixed;
 
     /** One of these computes. `run` returns output 0 (and sets others by adzi_reader_set), borrowed
-     * from the scope; NULL with an error recorded. */
+     * from the scope; ADZ_NONE if it has set all outputs itself; NULL with an error recorded. */
     adz_tensor *(*run)(const reader_call *call);
     adz_tensor *(*unary)(adz_tensor *x);
     adz_tensor *(*binary)(adz_tensor *a, adz_tensor *b);
@@ -137,6 +137,9 @@ adz_tensor *adzi_reader_fail(const reader_call *call, adz_status status, const c
 /** The dtype of a target of Cast and others; false with an error recorded. Under the option f64
  * every float is f64. */
 bool adzi_reader_target(const reader_call *call, int64_t element, adz_dtype *dtype);
+
+/** x with the element type of the file, as Cast has it; NULL with an error recorded. */
+adz_tensor *adzi_reader_cast(const reader_call *call, adz_tensor *x, int64_t element);
 
 /** A list of numbers as a tensor, borrowed from the scope. */
 adz_tensor *adzi_reader_from_numbers(const reader_numbers *numbers);

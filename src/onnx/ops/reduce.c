@@ -32,20 +32,27 @@ static adz_tensor *log_of_sum(adz_tensor *x, adz_dims dims, bool keepdim)
     return adz_log(adz_sum(x, dims, keepdim));
 }
 
+static adz_tensor *same(adz_tensor *x)
+{
+    return x;
+}
+
+/* Each reduction, and what it gives of single elements, where a node reduces no dimension. */
 static const struct row {
     const char *name;
     reduction run;
+    adz_tensor *(*single)(adz_tensor *x);
 } rows[] = {
-    { "ReduceL1", sum_of_abs },
-    { "ReduceL2", length },
-    { "ReduceLogSum", log_of_sum },
-    { "ReduceLogSumExp", adz_logsumexp },
-    { "ReduceMax", adz_amax },
-    { "ReduceMean", adz_mean },
-    { "ReduceMin", adz_amin },
-    { "ReduceProd", adz_prod },
-    { "ReduceSum", adz_sum },
-    { "ReduceSumSquare", sum_of_squares },
+    { "ReduceL1", sum_of_abs, adz_abs },
+    { "ReduceL2", length, adz_abs },
+    { "ReduceLogSum", log_of_sum, adz_log },
+    { "ReduceLogSumExp", adz_logsumexp, same },
+    { "ReduceMax", adz_amax, same },
+    { "ReduceMean", adz_mean, same },
+    { "ReduceMin", adz_amin, same },
+    { "ReduceProd", adz_prod, same },
+    { "ReduceSum", adz_sum, same },
+    { "ReduceSumSquare", sum_of_squares, adz_square },
 };
 
 /* The largest or smallest of nothing: the end of the dtype's range. */
@@ -109,17 +116,10 @@ static adz_tensor *run_reduce(const reader_call *call)
     if (x == NULL || !adzi_reader_dims(call, "axes", 1, adz_tensor_rank(x), &dims)) {
         return NULL;
     }
-    if (dims.count == 0 && adzi_reader_int(call, "noop_with_empty_axes", 0) != 0) {
-        dims.count = 0;
-        return strcmp(call->node->type, "ReduceSum") == 0 ||
-                       strcmp(call->node->type, "ReduceMax") == 0
-                   ? x
-                   : adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED,
-                         "noop_with_empty_axes without axes is not supported");
-    }
+    const bool single = dims.count == 0 && adzi_reader_int(call, "noop_with_empty_axes", 0) != 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         if (strcmp(rows[i].name, call->node->type) == 0) {
-            return reduce(call, x, dims, keep, rows[i].run);
+            return single ? rows[i].single(x) : reduce(call, x, dims, keep, rows[i].run);
         }
     }
     return NULL;

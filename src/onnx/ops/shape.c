@@ -292,22 +292,37 @@ static adz_tensor *through_half(adz_tensor *x, adz_dtype half)
 }
 
 /* Halves are rounded as their type has it and computed with as f32. */
-static adz_tensor *run_cast(const reader_call *call)
+adz_tensor *adzi_reader_cast(const reader_call *call, adz_tensor *x, int64_t element)
 {
-    const int64_t to = adzi_reader_int(call, "to", 0);
-    adz_tensor *x = adzi_reader_in(call, 0);
     adz_dtype dtype;
-    if (x == NULL || !adzi_reader_target(call, to, &dtype)) {
+    if (x == NULL || !adzi_reader_target(call, element, &dtype)) {
         return NULL;
     }
-    const adz_dtype from = adz_tensor_dtype(x);
-    if ((to == ELEMENT_FLOAT16 || to == ELEMENT_BFLOAT16) && dtype == ADZ_F32) {
-        return through_half(x, to == ELEMENT_FLOAT16 ? ADZ_F16 : ADZ_BF16);
+    const bool floats = adz_tensor_dtype(x) == ADZ_F32 || adz_tensor_dtype(x) == ADZ_F64;
+    if ((element == ELEMENT_FLOAT16 || element == ELEMENT_BFLOAT16) && dtype == ADZ_F32) {
+        return through_half(x, element == ELEMENT_FLOAT16 ? ADZ_F16 : ADZ_BF16);
     }
-    if ((from == ADZ_F32 || from == ADZ_F64) && to == ELEMENT_UINT8) {
-        x = adz_to(x, ADZ_I64); /* PyTorch and ONNX keep the low bits */
+    if (floats && (element == ELEMENT_UINT8 || element == ELEMENT_INT8)) {
+        x = adz_to(x, ADZ_I64); /* whose low bits are kept */
     }
-    return adz_to(x, dtype);
+    return element == ELEMENT_INT8 ? adz_to(adzi_reader_wrapped(adz_to(x, ADZ_I64)), dtype)
+                                   : adz_to(x, dtype);
+}
+
+static adz_tensor *run_cast(const reader_call *call)
+{
+    return adzi_reader_cast(call, adzi_reader_in(call, 0), adzi_reader_int(call, "to", 0));
+}
+
+/* To the type of input 1. */
+static adz_tensor *run_cast_like(const reader_call *call)
+{
+    adz_tensor *x = adzi_reader_in(call, 0), *like = adzi_reader_in(call, 1);
+    const int element = call->run->model->values[call->node->inputs[1]].element;
+    if (element != 0) {
+        return adzi_reader_cast(call, x, element);
+    }
+    return like != NULL ? adz_to(x, adz_tensor_dtype(like)) : NULL;
 }
 
 /* Conversions to types that adze does not have would skip their rounding. */
@@ -316,7 +331,7 @@ static adz_status check_cast(const reader_model *model, const reader_node *node)
     const reader_attribute *a = adzi_reader_attribute(node, "to");
     const int64_t to = a != NULL ? a->i : 0;
     adz_dtype dtype;
-    if (to < 1 || to > 255 || to == ELEMENT_INT8 || !adzi_reader_dtype(model, (int)to, &dtype)) {
+    if (to < 1 || to > 255 || !adzi_reader_dtype(model, (int)to, &dtype)) {
         return adzi_reader_refuse(node, "attribute \"to\" is %s (%lld), which is not supported",
             adzi_reader_element_name(to > 0 && to < 256 ? (int)to : 0), (long long)to);
     }
@@ -350,13 +365,13 @@ static adz_status check_constant_of_shape(const reader_model *model, const reade
                : adzi_reader_refuse(node, "attribute \"value\" must have one element");
 }
 
-/* Constants become values at loading; the other forms of the attribute are texts and sparse. */
+/* Constants become values at loading. */
 static adz_status check_constant(const reader_model *model, const reader_node *node)
 {
     (void)model;
-    return adzi_reader_attribute(node, "value") != NULL
+    return node->n_attributes == 1
                ? ADZ_OK
-               : adzi_reader_refuse(node, "the attribute \"value\" is missing");
+               : adzi_reader_refuse(node, "it must have one attribute with its value");
 }
 
 static adz_tensor *run_nothing(const reader_call *call)
@@ -384,8 +399,10 @@ static adz_tensor *run_range(const reader_call *call)
 /* clang-format off */
 const reader_operator adzi_reader_shapes[] = {
     { "Cast", 6, 0, 1, 1, 1, "to:i", 0, run_cast, NULL, NULL, check_cast },
+    { "Cast", 19, 0, 1, 1, 1, "to:i saturate:i round_mode:s", 0, run_cast, NULL, NULL, check_cast },
+    { "CastLike", 15, 0, 2, 2, 1, "saturate:i round_mode:s", 2, run_cast_like, NULL, NULL, NULL },
     { "Concat", 6, 0, 1, MANY, 1, "axis:i", 0, run_concat, NULL, NULL, NULL },
-    { "Constant", 6, 0, 0, 0, 1, "value:t", ALL_FIXED, run_nothing, NULL, NULL, check_constant },
+    { "Constant", 6, 0, 0, 0, 1, "value:t value_int:i value_ints:I value_float:f value_floats:F", ALL_FIXED, run_nothing, NULL, NULL, check_constant },
     { "ConstantOfShape", 9, 0, 1, 1, 1, "value:t", ALL_FIXED, run_constant_of_shape, NULL, NULL, check_constant_of_shape },
     { "Expand", 8, 0, 2, 2, 1, "", 2, run_expand, NULL, NULL, NULL },
     { "Flatten", 6, 0, 1, 1, 1, "axis:i", 0, run_flatten, NULL, NULL, NULL },
