@@ -269,7 +269,7 @@ adz_tensor *adzi_reader_positions(const reader_call *call, size_t i, int64_t siz
         for (size_t k = 0; y != NULL && k < y->n; ++k) {
             y->at[k].i = x->at[k].i < 0 ? x->at[k].i + size : x->at[k].i;
         }
-        return y != NULL ? adzi_reader_from_numbers(y) : NULL;
+        return y != NULL ? adzi_reader_from_numbers(call->run, y) : NULL;
     }
     index = adz_to(index, ADZ_I64);
     return adz_where(adz_lt_number(index, 0), adz_add_number(index, (double)size), index);

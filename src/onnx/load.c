@@ -75,7 +75,7 @@ static adz_status add_results(reader_run *run, adz_values *out)
 
 static adz_status call_module(adz_module *self, const adz_values *in, adz_values *out)
 {
-    reader_run run = { .model = model_of(self), .module = self };
+    reader_run run = { .model = model_of(self), .module = self, .arena.plain = true };
     run.slots = adzi_reader_alloc(&run.arena, run.model->n_values, sizeof *run.slots);
     adz_status status = run.slots != NULL ? ADZ_OK : ADZ_ERR_MEMORY;
     if (status == ADZ_OK) {

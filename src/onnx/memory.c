@@ -1,4 +1,5 @@
 /* Memory of models and runs. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
@@ -18,10 +19,16 @@ static reader_block *add_block(reader_arena *arena, size_t bytes)
     size_t size = arena->blocks != NULL ? 2 * arena->blocks->size : SMALLEST;
     size = size > LARGEST ? LARGEST : size;
     size = size < bytes ? bytes : size;
-    adz_scope *scope = adz_scope_open();
-    adz_tensor *memory = adz_keep(adz_zeros(ADZ_SHAPE((int64_t)(HEADER + size)), ADZ_U8));
-    adz_scope_close(scope);
-    reader_block *block = memory != NULL ? adz_tensor_data(memory) : NULL;
+    adz_tensor *memory = NULL;
+    reader_block *block = arena->plain ? calloc(1, HEADER + size) : NULL;
+    if (!arena->plain) {
+        adz_scope *scope = adz_scope_open();
+        memory = adz_keep(adz_zeros(ADZ_SHAPE((int64_t)(HEADER + size)), ADZ_U8));
+        adz_scope_close(scope);
+        block = memory != NULL ? adz_tensor_data(memory) : NULL;
+    } else if (block == NULL) {
+        adz_error_format("ONNX", ADZ_ERR_MEMORY, "%zu bytes were refused", HEADER + size);
+    }
     if (block != NULL) {
         *block = (reader_block){ arena->blocks, memory, 0, size };
         arena->blocks = block;
@@ -60,9 +67,14 @@ char *adzi_reader_text(reader_arena *arena, reader_bytes bytes)
 void adzi_reader_arena_free(reader_arena *arena)
 {
     for (reader_block *b = arena->blocks; b != NULL;) {
+        reader_block *block = b;
         adz_tensor *memory = b->memory;
         b = b->next;
-        adz_release(&memory);
+        if (memory != NULL) {
+            adz_release(&memory);
+        } else {
+            free(block);
+        }
     }
     arena->blocks = NULL;
 }

@@ -16,8 +16,11 @@
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/** Memory that ends at once. It is that of tensors, so that the memory limit counts it. */
+/** Memory that ends at once. That of a model is memory of tensors, so that the memory limit counts
+ * it. That of a run is plain: a function that a plan captures may not look into tensors, and it is
+ * little. */
 typedef struct reader_arena {
+    bool plain;
     struct reader_block *blocks;
 } reader_arena;
 

@@ -24,13 +24,16 @@ static adz_tensor *weight_of(const reader_run *run, const reader_value *v)
                         : adz_module_buffer_at(holder, v->index);
 }
 
-adz_tensor *adzi_reader_from_numbers(const reader_numbers *numbers)
+adz_tensor *adzi_reader_from_numbers(reader_run *run, const reader_numbers *numbers)
 {
-    adz_tensor *t = adz_empty(numbers->shape, numbers->dtype);
-    void *data = t != NULL ? adz_tensor_data(t) : NULL;
-    for (size_t i = 0; i < numbers->n && data != NULL; ++i) {
+    const adz_dtype dtype = numbers->dtype;
+    void *data = adzi_reader_alloc(&run->arena, numbers->n, sizeof(int64_t));
+    if (data == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < numbers->n; ++i) {
         const reader_number x = numbers->at[i];
-        switch (numbers->dtype) {
+        switch (dtype) {
         case ADZ_F32:
             ((float *)data)[i] = (float)x.f;
             break;
@@ -48,7 +51,7 @@ adz_tensor *adzi_reader_from_numbers(const reader_numbers *numbers)
             break;
         }
     }
-    return t;
+    return adz_tensor_from_sized(data, numbers->shape, dtype, adz_dtype_size(dtype));
 }
 
 adz_tensor *adzi_reader_value(reader_run *run, size_t value)
@@ -59,7 +62,7 @@ adz_tensor *adzi_reader_value(reader_run *run, size_t value)
         return slot->t;
     }
     if (slot->numbers != NULL) {
-        return adzi_reader_from_numbers(slot->numbers);
+        return adzi_reader_from_numbers(run, slot->numbers);
     }
     if (v->kind == VALUE_WEIGHT || v->kind == VALUE_CONSTANT) {
         return weight_of(run, v);

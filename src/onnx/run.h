@@ -142,7 +142,7 @@ bool adzi_reader_target(const reader_call *call, int64_t element, adz_dtype *dty
 adz_tensor *adzi_reader_cast(const reader_call *call, adz_tensor *x, int64_t element);
 
 /** A list of numbers as a tensor, borrowed from the scope. */
-adz_tensor *adzi_reader_from_numbers(const reader_numbers *numbers);
+adz_tensor *adzi_reader_from_numbers(reader_run *run, const reader_numbers *numbers);
 
 /* ---- running -------------------------------------------------------------------------------- */
 
