@@ -92,8 +92,7 @@ static bool is_input(const reader_call *call, const adz_tensor *t)
     return false;
 }
 
-/* A view of all of t that the innermost scope owns. */
-static adz_tensor *another(adz_tensor *t)
+adz_tensor *adzi_reader_another(adz_tensor *t)
 {
     const bool full = adz_tensor_rank(t) == ADZ_MAX_RANK;
     adz_tensor *other = full ? adz_flatten(t, 0, -1) : adz_unsqueeze(t, 0);
@@ -107,7 +106,7 @@ void adzi_reader_set(const reader_call *call, size_t i, adz_tensor *t)
     }
     const size_t value = call->node->outputs[i];
     if (call->run->model->values[value].result && is_input(call, t)) {
-        t = another(t);
+        t = adzi_reader_another(t);
     }
     if (t == NULL) {
         return;

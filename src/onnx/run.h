@@ -37,8 +37,9 @@ struct reader_operator {
 #define ALL_FIXED 0xffffffffu
 
 /** A part of the table. It ends with a row without a name. */
-extern const reader_operator adzi_reader_elementwise[], adzi_reader_shapes[],
-    adzi_reader_products[], adzi_reader_reductions[];
+extern const reader_operator adzi_reader_control[], adzi_reader_elementwise[],
+    adzi_reader_products[], adzi_reader_recurrent[], adzi_reader_reductions[], adzi_reader_resize[],
+    adzi_reader_shapes[];
 
 /** Finds the row of a node, and checks its inputs, outputs and attributes. */
 adz_status adzi_reader_check(const reader_model *model, reader_node *node);
@@ -157,6 +158,9 @@ adz_tensor *adzi_reader_value(reader_run *run, size_t value);
 
 /** Whether the host knows all numbers of a value. */
 bool adzi_reader_is_host(const reader_run *run, size_t value);
+
+/** A view of all of t that the innermost scope owns. */
+adz_tensor *adzi_reader_another(adz_tensor *t);
 
 /** Ends what a value holds. */
 void adzi_reader_drop(reader_run *run, size_t value);

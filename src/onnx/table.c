@@ -5,9 +5,12 @@
 #include "run.h"
 
 static const reader_operator *const parts[] = {
+    adzi_reader_control,
     adzi_reader_elementwise,
     adzi_reader_products,
+    adzi_reader_recurrent,
     adzi_reader_reductions,
+    adzi_reader_resize,
     adzi_reader_shapes,
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
