@@ -271,20 +271,23 @@ INLINE void KERNEL(add_dots)(VEC s[DOT_ROWS][4], const product *g, const KERNEL(
     }
 }
 
-/* Prefetches the elements of B that are DOTS_AHEAD behind element p of its four rows, or behind the
- * begin of the next four rows. */
-INLINE void KERNEL(prefetch_dots)(
-    const product *g, const KERNEL(dots_block) * of, int64_t p, const int stored)
+/* add_dots for whole vectors from element p to before `end`, a group apart. Returns the first
+ * element that is left. If `fetch` is set, the elements of B that are `ahead` behind those in use
+ * are prefetched. */
+INLINE int64_t KERNEL(add_whole_dots)(VEC s[DOT_ROWS][4], const product *g,
+    const KERNEL(dots_block) * of, int64_t p, int64_t end, const bool fetch, int64_t ahead,
+    const int rows, const int stored)
 {
     const int64_t size = stored == 0 ? (int64_t)sizeof(elem) : 2;
-    const int64_t next = (4 * g->ldb - g->k) * size; /* from the end of row j to row j + 4 */
-    const char *ahead = (const char *)g->b + (of->at + DOTS_AHEAD) * size;
-    ahead += p * size;
-    ahead += p + DOTS_AHEAD < g->k ? 0 : next;
-    ADZI_UNROLLED_FOR(int c = 0; c < 4; ++c)
-    {
-        __builtin_prefetch(ahead + of->apart[c] * size);
+    const char *b = (const char *)g->b;
+    for (; p < end; p += GW) {
+        ADZI_UNROLLED_FOR(int c = 0; fetch && c < 4; ++c)
+        {
+            __builtin_prefetch(b + (of->at + of->apart[c]) * size + (p + ahead) * size);
+        }
+        KERNEL(add_dots)(s, g, of, p, (KERNEL(shape)){ rows, 4, true, VW }, stored);
     }
+    return p;
 }
 
 /* Four elements in memory. */
@@ -346,12 +349,14 @@ INLINE void KERNEL(block_of_dots)(
             s[r][0] = s[r][1] = s[r][2] = s[r][3] = zero;
         }
         int64_t p = q * VW;
-        for (; p < end; p += GW) {
-            if (i == 0 && q == 0) {
-                KERNEL(prefetch_dots)(g, &of, p, stored);
+        if (i == 0 && q == 0) {
+            /* To the end of these rows of B, and then from the begin of the next four. */
+            int64_t ahead = DOTS_AHEAD, to = g->k - ahead < end ? g->k - ahead : end;
+            for (; p < end; to = end, ahead += 4 * g->ldb - g->k) {
+                p = KERNEL(add_whole_dots)(s, g, &of, p, to, true, ahead, rows, stored);
             }
-            KERNEL(add_dots)(s, g, &of, p, (KERNEL(shape)){ rows, 4, true, VW }, stored);
         }
+        p = KERNEL(add_whole_dots)(s, g, &of, p, end, false, 0, rows, stored);
         if (end < g->k) {
             const int lanes = KERNEL(lanes_of)((int)(g->k - end), q);
             KERNEL(add_dots)(s, g, &of, p, (KERNEL(shape)){ rows, 4, false, lanes }, stored);
