@@ -24,7 +24,8 @@ static const char *reduction_of(const adzi_onnx *g, char room[8])
     return room;
 }
 
-/* The updates are cut to the sizes of the index, which a node needs. */
+/* The updates are cut to the sizes of the index, which a node needs. Products, maxima and minima of
+ * truths are those of 0 and 1, since onnxruntime has no maximum of truths. */
 bool adzi_onnx_print_scatter_add(adzi_onnx *g)
 {
     const adzi_traced_value *index = adzi_onnx_input(g, 1), *from = adzi_onnx_input(g, 2);
@@ -46,8 +47,18 @@ bool adzi_onnx_print_scatter_add(adzi_onnx *g)
         updates = cut;
     }
     char room[8];
-    return adzi_onnx_last(g, "ScatterElements",
-        ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), updates),
-        ADZI_ATTRS(ADZI_ATTR_INT("axis", adzi_onnx_attr_whole(g, "dim")),
-            ADZI_ATTR_TEXT("reduction", reduction_of(g, room))));
+    const char *reduction = reduction_of(g, room), *x = adzi_onnx_in(g, 0);
+    const adzi_onnx_attrs attrs = ADZI_ATTRS(ADZI_ATTR_INT("axis", adzi_onnx_attr_whole(g, "dim")),
+        ADZI_ATTR_TEXT("reduction", reduction));
+    if (from->dtype != ADZ_BOOL || reduction[0] != 'm') {
+        return adzi_onnx_last(
+            g, "ScatterElements", ADZI_NAMES(x, adzi_onnx_in(g, 1), updates), attrs);
+    }
+    x = adzi_onnx_cast(g, x, ADZ_BOOL, ADZ_U8);
+    updates = adzi_onnx_cast(g, updates, ADZ_BOOL, ADZ_U8);
+    const char *y = adzi_onnx_temporary(g);
+    adzi_onnx_node(
+        g, "ScatterElements", ADZI_NAMES(x, adzi_onnx_in(g, 1), updates), ADZI_NAMES(y), attrs);
+    adzi_onnx_cast_to(g, y, adzi_onnx_out(g, 0), ADZ_BOOL);
+    return true;
 }
