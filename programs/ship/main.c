@@ -12,6 +12,7 @@
 #include "casadi.h"
 #include "check.h"
 #include "law.h"
+#include "layers.h"
 
 const char program_name[] = "ship";
 
@@ -21,10 +22,14 @@ static const char help[] =
     "\n"
     "usage: ship MODEL --c FILE.c [options]\n"
     "\n"
-    "  MODEL           a file that the example ffn-regression has saved\n"
+    "  MODEL           NET.onnx, an ONNX file of any program; or a file that the\n"
+    "                  example ffn-regression has saved\n"
     "  --c FILE.c      where the functions go; a header comes next to it, which lists\n"
     "                  the arrays of each function. NAME is the file's name without\n"
     "                  .c. NAME_run computes the network\n"
+    "  --inputs NAME=SHAPE  the sizes of an input that an ONNX file leaves free, as\n"
+    "                  x=1,3,32,32; once for each such input. A free number of rows,\n"
+    "                  which is the first size, is 1 without it\n"
     "\n"
     "Derivatives. N counts the elements of all inputs, one after another, and M those\n"
     "of all results. Inputs come first in a function, then v or u, then the results,\n"
@@ -53,20 +58,31 @@ static const char help[] =
     "  --compiler CC   the command that compiles C for --check (cc)\n"
     "\n"
     "Example: a law for CasADi, with its exact Hessian\n"
-    "  ship law.safetensors --c law.c --casadi --hessian --check\n";
+    "  ship law.onnx --c law.c --casadi --hessian --check\n";
 
 typedef struct ship_options {
     const char *model, *c, *compiler;
     bool f64, casadi, check;
     int state;
+    const char *shapes[PORTS];
+    size_t n_shapes;
     law_function functions[LAW_FUNCTIONS];
 } ship_options;
+
+static void add_shape(void *to, char *value)
+{
+    ship_options *o = to;
+    if (o->n_shapes == PORTS) {
+        usage_error("--inputs is given more than %d times", PORTS);
+    }
+    o->shapes[o->n_shapes++] = value;
+}
 
 static void read_ship_options(ship_options *o, int argc, char **argv)
 {
     static const char *const states[] = { "file", "caller", NULL };
-    argument table[] = { OPTION_TEXT("c", &o->c), OPTION_FLAG("f64", &o->f64),
-        OPTION_FLAG("jacobian", &o->functions[LAW_JACOBIAN].wanted),
+    argument table[] = { OPTION_TEXT("c", &o->c), OPTION_READ("inputs", o, add_shape),
+        OPTION_FLAG("f64", &o->f64), OPTION_FLAG("jacobian", &o->functions[LAW_JACOBIAN].wanted),
         OPTION_FLAG("jvp", &o->functions[LAW_JVP].wanted),
         OPTION_FLAG("vjp", &o->functions[LAW_VJP].wanted),
         OPTION_FLAG("hessian", &o->functions[LAW_HESSIAN].wanted),
@@ -111,21 +127,13 @@ static void list_ports(char *text, size_t size, const port *ports, size_t n)
     }
 }
 
-/* A product of a row with a weight is a multiply-add for each element of the weight. */
 static void describe(const law *l)
 {
     char inputs[1000], outputs[1000];
-    long long products = 0;
-    adz_tensor_list parameters = adz_module_parameters(l->n.root);
-    for (size_t i = 0; i < parameters.count; ++i) {
-        products += adz_tensor_rank(parameters.items[i]) == 2
-                        ? (long long)adz_tensor_numel(parameters.items[i])
-                        : 0;
-    }
     print_network(l->n.root);
     list_ports(inputs, sizeof inputs, l->n.inputs, l->n.n_inputs);
     list_ports(outputs, sizeof outputs, l->n.outputs, l->n.n_outputs);
-    print_text("%s: %s to %s; %lld multiply-adds a call", l->n.path, inputs, outputs, products);
+    print_text("%s: %s to %s", l->n.path, inputs, outputs);
 }
 
 static void tell_what_was_written(const ship_options *o, const law *l, const char *name)
@@ -181,6 +189,7 @@ static void write_files(const ship_options *o, law *l, const paths *p)
     c.precision = o->f64 ? ADZ_F64 : ADZ_F32;
     c.state = (adz_c_state)o->state;
     write_law(l, o->functions, o->c, &c);
+    print_layers(o->c, p->name);
     tell_what_was_written(o, l, p->name);
     if (o->casadi) {
         write_casadi(p->casadi, p->base, p->name, l, o->functions);
@@ -197,7 +206,7 @@ int main(int argc, char **argv)
     report_errors();
     adz_manual_seed(1);
     paths p = paths_of(&o);
-    const network_options n = { .dtype = o.f64 ? ADZ_F64 : ADZ_F32 };
+    const network_options n = { o.f64 ? ADZ_F64 : ADZ_F32, o.shapes, o.n_shapes };
     law l = load_law(o.model, &n, o.functions);
     if (o.casadi) {
         check_for_casadi(&l);

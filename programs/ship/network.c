@@ -1,10 +1,6 @@
 /* Files by their kind. */
 #include "network.h"
 
-#include <string.h>
-
-#include "../../examples/shared/command_line.h"
-
 bool is_float(const port *p)
 {
     return p->dtype == ADZ_F32 || p->dtype == ADZ_F64;
@@ -27,11 +23,7 @@ int64_t count_floats(const port *ports, size_t n)
 
 net load_network(const char *path, const network_options *o)
 {
-    const size_t length = strlen(path);
-    if (length > 5 && strcmp(path + length - 5, ".onnx") == 0) {
-        fail("%s: ONNX files are not read; give a file of ffn-regression --save", path);
-    }
-    net n = load_ffn(path, o);
+    net n = is_onnx_file(path) ? load_onnx(path, o) : load_ffn(path, o);
     n.path = path;
     return n;
 }

@@ -43,8 +43,10 @@ bool is_float(const port *p);
 /* The number of elements of all ports that are floats. */
 int64_t count_floats(const port *ports, size_t n);
 
-/* A kind of file. */
-bool is_ffn_file(const char *path);
+/* The kinds of files. */
+bool is_onnx_file(const char *path);
+net load_onnx(const char *path, const network_options *o);
+
 net load_ffn(const char *path, const network_options *o);
 
 #endif

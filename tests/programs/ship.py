@@ -27,7 +27,7 @@ def make_model():
             a, b, c = math.sin(i), math.cos(2.1 * i), math.sin(0.7 * i)
             file.write(f"{a},{b},{c},{a * b + c * c}\n")
     run(TRAIN, "--data", "t.csv", "--target", "y", "--epochs", 20, "--plot", "none", "--save", "m.st",
-        "--hidden", "12,8", "--activation", "tanh", "--dropout", "0.1")
+        "--hidden", "12,8", "--activation", "tanh", "--dropout", "0.1", "--export-onnx", "m.onnx")
 
 
 def agrees():
@@ -35,7 +35,7 @@ def agrees():
                  ["--casadi"], ["--casadi", "--hessian"]):
         said = run(SHIP, "m.st", "--c", "net.c", "--check", "--compiler", COMPILER, *more)
         assert "checked: net_run agrees" in said, said
-        assert "140 multiply-adds" in said, said  # 3-12-8-1
+        assert "140 multiply-adds a call" in said, said  # 3-12-8-1
         if more:
             assert said.count("checked:") > 1 or "caller" in more, said
     # A prefix and a folder of its own, and the files of CasADi compile without warnings.
@@ -44,6 +44,18 @@ def agrees():
     run(*COMPILER.split(), "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-c", "f/law_casadi.c",
         "-o", "law.o")
     assert sorted(os.listdir("f")) == ["law.c", "law.h", "law_casadi.c"], os.listdir("f")
+
+
+def onnx():
+    """The file leaves the number of rows free."""
+    for more, rows in (([], 1), (["--inputs", "input=3,3", "--jacobian"], 3), (["--casadi", "--hessian"], 1)):
+        said = run(SHIP, "m.onnx", "--c", "o.c", "--f64", "--check", "--compiler", COMPILER, *more)
+        assert f"input[{rows}, 3] to output[{rows}, 1]" in said, said
+        assert "checked: o_run agrees" in said and f"{140 * rows} multiply-adds a call" in said, said
+    for shape, part in (("input=3", "where ? may be any size"), ("input=a", "a shape is up to"), ("x=1,3", "is 'input'"),
+                        ("input=1,3,", "a shape is up to"), ("input=0,3", "a shape is up to")):
+        assert part in run(SHIP, "m.onnx", "--c", "o.c", "--inputs", shape, code=2).replace("\n", " "), shape
+    assert "is for ONNX files" in run(SHIP, "m.st", "--c", "o.c", "--inputs", "input=3", code=1)
 
 
 def notices():
@@ -65,7 +77,6 @@ def refuses():
     for words, part in ((["m.st"], "--c is missing"), (["m.st", "--c", "net.h"], "ends with .c"),
                         (["--c", "net.c"], "give one model")):
         assert part in run(SHIP, *words, code=2), words
-    assert "ONNX files are not read" in run(SHIP, "net.onnx", "--c", "net.c", code=1)
     assert "ffn-regression has not saved" in run(SHIP, "other.st", "--c", "net.c", code=1)
 
 
@@ -73,6 +84,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     make_model()
     agrees()
+    onnx()
     notices()
     head = json.dumps({"__metadata__": {"a": "b"}, "x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})
     with open("other.st", "wb") as file:
