@@ -15,6 +15,18 @@ static const reader_operator *const parts[] = {
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
 
+const reader_operator *adzi_reader_row(size_t i)
+{
+    for (size_t p = 0; p < N_PARTS; ++p) {
+        for (const reader_operator *row = parts[p]; row->name != NULL; ++row) {
+            if (i-- == 0) {
+                return row;
+            }
+        }
+    }
+    return NULL;
+}
+
 /* The row of an operator; NULL if there is none for this opset, with `since` set to the first opset
  * that has it, or 0. */
 static const reader_operator *find(const char *type, int64_t opset, int *since)
