@@ -10,7 +10,7 @@
 set -eu
 
 folder=$(cd "$(dirname "$0")/.." && pwd)/build/peers
-[ $# -gt 0 ] || set -- torch jax mkl numpy torchdiffeq diffrax
+[ $# -gt 0 ] || set -- torch jax mkl numpy torchdiffeq diffrax onnx onnxruntime onnxscript
 
 if ! python3 -m venv "$folder"; then
     echo "peers.sh: python3 cannot make an environment; on Debian install python3-venv" >&2

@@ -142,9 +142,6 @@ adz_tensor *adzi_reader_fail(const reader_call *call, adz_status status, const c
  * every float is f64. */
 bool adzi_reader_target(const reader_call *call, int64_t element, adz_dtype *dtype);
 
-/** x with the element type of the file, as Cast has it; NULL with an error recorded. */
-adz_tensor *adzi_reader_cast(const reader_call *call, adz_tensor *x, int64_t element);
-
 /** A list of numbers as a tensor, borrowed from the scope. */
 adz_tensor *adzi_reader_from_numbers(reader_run *run, const reader_numbers *numbers);
 

@@ -116,9 +116,9 @@ CMOCKA_DEPRECATED = re.compile(
     r"|expect_(?:check|(?:not_)?in_set|(?:not_)?in_range|(?:not_)?value)(?:_count)?)\s*[( ]")
 
 # Memory comes from one file, BLAS is reached through one file, and LAPACK is not called.
-# A thread's own state holds the free lists and cannot come from them. libadze-mpi sees the public
-# functions only.
-HEAP_FILES = {"src/base/system_memory.c", "src/base/threads/thread.c", "src/mpi/mpi.c"}
+# A thread's own state holds the free lists and cannot come from them. libadze-mpi and libadze-onnx
+# see the public functions only.
+HEAP_FILES = {"src/base/system_memory.c", "src/base/threads/thread.c", "src/mpi/mpi.c", "src/onnx/memory.c"}
 BLAS_FILES = {"src/tensor/gemm/openblas.h"}
 FRAME = re.compile(r"\badzi_frame_begin\b")
 LAPACK = re.compile(r"\b[sd](?:sy|ge|po|or|tr|bd|st)[a-z]{2,3}\d?_\s*\(")

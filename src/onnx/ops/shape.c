@@ -292,7 +292,7 @@ static adz_tensor *through_half(adz_tensor *x, adz_dtype half)
 }
 
 /* Halves are rounded as their type has it and computed with as f32. */
-adz_tensor *adzi_reader_cast(const reader_call *call, adz_tensor *x, int64_t element)
+static adz_tensor *cast(const reader_call *call, adz_tensor *x, int64_t element)
 {
     adz_dtype dtype;
     if (x == NULL || !adzi_reader_target(call, element, &dtype)) {
@@ -311,7 +311,7 @@ adz_tensor *adzi_reader_cast(const reader_call *call, adz_tensor *x, int64_t ele
 
 static adz_tensor *run_cast(const reader_call *call)
 {
-    return adzi_reader_cast(call, adzi_reader_in(call, 0), adzi_reader_int(call, "to", 0));
+    return cast(call, adzi_reader_in(call, 0), adzi_reader_int(call, "to", 0));
 }
 
 /* To the type of input 1. */
@@ -320,7 +320,7 @@ static adz_tensor *run_cast_like(const reader_call *call)
     adz_tensor *x = adzi_reader_in(call, 0), *like = adzi_reader_in(call, 1);
     const int element = call->run->model->values[call->node->inputs[1]].element;
     if (element != 0) {
-        return adzi_reader_cast(call, x, element);
+        return cast(call, x, element);
     }
     return like != NULL ? adz_to(x, adz_tensor_dtype(like)) : NULL;
 }
