@@ -36,13 +36,31 @@ struct reader_operator {
 
 #define ALL_FIXED 0xffffffffu
 
-/** A part of the table. It ends with a row without a name. */
-extern const reader_operator adzi_reader_control[], adzi_reader_elementwise[],
-    adzi_reader_products[], adzi_reader_recurrent[], adzi_reader_reductions[], adzi_reader_resize[],
-    adzi_reader_shapes[];
+/** The row of an operator with a function `run`. */
+#define ROW(name, since, until, least, most, outputs, attributes, fixed, run)              \
+    {                                                                                      \
+        name, since, until, least, most, outputs, attributes, fixed, run, NULL, NULL, NULL \
+    }
 
-/** Row i of the whole table, for tests/onnx/operators.c; NULL at its end. */
-const reader_operator *adzi_reader_row(size_t i);
+/** A part of the table. It ends with a row without a name. */
+extern const reader_operator adzi_reader_activations[];
+extern const reader_operator adzi_reader_attention[];
+extern const reader_operator adzi_reader_control[];
+extern const reader_operator adzi_reader_convolutions[];
+extern const reader_operator adzi_reader_elementwise[];
+extern const reader_operator adzi_reader_indices[];
+extern const reader_operator adzi_reader_losses[];
+extern const reader_operator adzi_reader_norms[];
+extern const reader_operator adzi_reader_orders[];
+extern const reader_operator adzi_reader_pads[];
+extern const reader_operator adzi_reader_pools[];
+extern const reader_operator adzi_reader_products[];
+extern const reader_operator adzi_reader_recurrent[];
+extern const reader_operator adzi_reader_reductions[];
+extern const reader_operator adzi_reader_resize[];
+extern const reader_operator adzi_reader_sequences[];
+extern const reader_operator adzi_reader_shapes[];
+extern const reader_operator adzi_reader_various[];
 
 /** Finds the row of a node, and checks its inputs, outputs and attributes. */
 adz_status adzi_reader_check(const reader_model *model, reader_node *node);

@@ -5,13 +5,24 @@
 #include "run.h"
 
 static const reader_operator *const parts[] = {
+    adzi_reader_activations,
+    adzi_reader_attention,
     adzi_reader_control,
+    adzi_reader_convolutions,
     adzi_reader_elementwise,
+    adzi_reader_indices,
+    adzi_reader_losses,
+    adzi_reader_norms,
+    adzi_reader_orders,
+    adzi_reader_pads,
+    adzi_reader_pools,
     adzi_reader_products,
     adzi_reader_recurrent,
     adzi_reader_reductions,
     adzi_reader_resize,
+    adzi_reader_sequences,
     adzi_reader_shapes,
+    adzi_reader_various,
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
 

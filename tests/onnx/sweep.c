@@ -52,12 +52,30 @@ static adz_tensor *run(adz_module *module, const sweep_case *c)
     return y;
 }
 
-/* Rounding may differ where the file has another formula than the library. */
+static bool is_attention(const sweep_case *c)
+{
+    return strcmp(c->op->name, "scaled_dot_product_attention") == 0;
+}
+
+/* Rounding may differ where the file has another formula than the library. The exponential of
+ * attention's scores, which are up to 400, magnifies it. */
 static double tolerance_of(const sweep_case *c)
 {
-    return c->dtype == ADZ_F64 && c->only < 0            ? 1e-9
+    return c->dtype == ADZ_F32 && is_attention(c)        ? 1e-4
+           : c->dtype == ADZ_F64 && c->only < 0          ? 1e-9
            : c->dtype == ADZ_F16 || c->dtype == ADZ_BF16 ? 2e-2
                                                          : 2e-5;
+}
+
+/* A query whose scores are all -inf attends to no key: the library gives 0, Softmax of the file
+ * NaN. */
+static adz_tensor *without_keys(const sweep_case *c, adz_tensor *y, adz_tensor *expected)
+{
+    if (!is_attention(c)) {
+        return y;
+    }
+    adz_tensor *none = adz_logical_and(adz_isnan(y), adz_eq_number(expected, 0));
+    return adz_masked_fill(y, none, 0);
 }
 
 static void compare(adz_module *module, sweep_case *c)
@@ -81,8 +99,8 @@ static void compare(adz_module *module, sweep_case *c)
                     adz_dtype_name(adz_tensor_dtype(y)),
                     adz_dtype_name(adz_tensor_dtype(converted(expected))));
                 report(c, says);
-            } else if (!adz_allclose(adz_to(y, ADZ_F64), adz_to(expected, ADZ_F64), tolerance,
-                           tolerance, true)) {
+            } else if (!adz_allclose(adz_to(without_keys(c, y, expected), ADZ_F64),
+                           adz_to(expected, ADZ_F64), tolerance, tolerance, true)) {
                 snprintf(says, sizeof says, "contents %d: %s and %s differ", k, adz_text_shape(y),
                     adz_text_shape(expected));
                 report(c, says);
