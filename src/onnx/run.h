@@ -62,6 +62,9 @@ extern const reader_operator adzi_reader_sequences[];
 extern const reader_operator adzi_reader_shapes[];
 extern const reader_operator adzi_reader_various[];
 
+/** Row i of the whole table, for tests/onnx/operators.c; NULL at its end. */
+const reader_operator *adzi_reader_row(size_t i);
+
 /** Finds the row of a node, and checks its inputs, outputs and attributes. */
 adz_status adzi_reader_check(const reader_model *model, reader_node *node);
 
