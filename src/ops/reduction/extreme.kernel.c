@@ -32,10 +32,7 @@ typedef struct {
     int64_t found; /* -1 before the first element */
 } KERNEL(extreme);
 
-enum {
-    KERNEL(columns) = 64, /* results that are computed together */
-    KERNEL(searched) = 64 /* elements that are compared with a value per step of a search */
-};
+enum { KERNEL(searched) = 64 }; /* elements that are compared with a value per step of a search */
 
 /* The first i with x[i] = value; the caller knows that there is one. Blocks of 64 elements are
  * searched without a branch per element. A NaN equals no number and is searched one by one.
@@ -130,31 +127,36 @@ static __attribute__((noinline)) int64_t KERNEL(found_of)(const elem *x, int64_t
         }                                                                                        \
         return end - r;                                                                          \
     }                                                                                            \
+    /* The extremes of w columns and of rows of them. */                                         \
+    INLINE void KERNEL(name##_add)(                                                              \
+        void *state, const elem *x, int64_t w, int64_t rows, int64_t stride, bool first)         \
+    {                                                                                            \
+        elem *restrict found = state;                                                            \
+        if (first) {                                                                             \
+            memcpy(found, x, (size_t)w * sizeof(elem));                                          \
+        }                                                                                        \
+        for (int64_t i = first; i < rows; ++i) {                                                 \
+            for (int64_t j = 0; j < w; ++j) {                                                    \
+                const elem value = x[i * stride + j];                                            \
+                found[j] = KERNEL(wins)(value, found[j], way) ? value : found[j];                \
+            }                                                                                    \
+        }                                                                                        \
+    }                                                                                            \
     /* Contiguous results, a row of x at a time, where no indices are asked for. */              \
     static inline int64_t KERNEL(name##_columns)(                                                \
         const adzi_reduce_args *a, int64_t r, int64_t end)                                       \
     {                                                                                            \
-        if (a->partial == NULL && a->n_kept == 1 && a->n_reduced == 1 &&                         \
-            a->reduced_strides[0] == 1) {                                                        \
+        if (KERNEL(has_rows)(a)) {                                                               \
             return KERNEL(name##_rows)(a, r, end);                                               \
         }                                                                                        \
-        const int64_t tile = KERNEL(tile_width)(a, r, end, KERNEL(columns));                     \
-        if (tile < KERNEL(tile) || a->indices != NULL || a->partial != NULL || a->n == 0) {      \
+        const int64_t w = KERNEL(tile_width)(a, r, end, KERNEL(most_columns));                   \
+        if (w < KERNEL(tile) || a->indices != NULL || a->partial != NULL || a->n == 0) {         \
             return 0;                                                                            \
         }                                                                                        \
-        const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);         \
-        elem found[KERNEL(columns)];                                                             \
-        memcpy(found, x, (size_t)tile * sizeof(elem));                                           \
-        int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;                                         \
-        for (int64_t i = 1; i < a->n; ++i) {                                                     \
-            offset = KERNEL(next_offset)(a, index, offset);                                      \
-            for (int64_t j = 0; j < tile; ++j) {                                                 \
-                const elem value = x[offset + j];                                                \
-                found[j] = KERNEL(wins)(value, found[j], way) ? value : found[j];                \
-            }                                                                                    \
-        }                                                                                        \
-        memcpy((elem *)(void *)a->out + r, found, (size_t)tile * sizeof(elem));                  \
-        return tile;                                                                             \
+        elem found[KERNEL(most_columns)];                                                        \
+        KERNEL(walk_columns)(a, r, w, KERNEL(name##_add), found);                                \
+        memcpy((elem *)(void *)a->out + r, found, (size_t)w * sizeof(elem));                     \
+        return w;                                                                                \
     }                                                                                            \
     REDUCTION_WITH(name, KERNEL(extreme), KERNEL(name##_columns))
 

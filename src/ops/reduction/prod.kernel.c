@@ -42,10 +42,7 @@
 #define WIDEN WIDEN_f64
 #endif
 
-enum {
-    KERNEL(lanes) = 8,   /* independent products per row */
-    KERNEL(columns) = 64 /* contiguous results that are computed together */
-};
+enum { KERNEL(lanes) = 8 }; /* independent products per row */
 
 /* The product of n contiguous elements, element i in lane i % 8. The lanes of integers may be
  * joined in any order, since products modulo 2^64 are exact. */
@@ -108,21 +105,28 @@ static inline void KERNEL(prod_end)(const PRODUCT *s, const adzi_reduce_args *a,
     ((OUT *)(void *)a->out)[r] = (OUT)*s;
 }
 
-/* w contiguous results from r on, a row of x at a time. */
-static int64_t KERNEL(prod_columns)(const adzi_reduce_args *a, int64_t r, int64_t w)
+/* Multiplies the products of w columns by rows of them, one row after the other. */
+INLINE void KERNEL(multiply_rows)(
+    void *state, const elem *x, int64_t w, int64_t rows, int64_t stride, bool first)
 {
-    const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);
-    PRODUCT product[KERNEL(columns)];
-    for (int64_t j = 0; j < w; ++j) {
-        product[j] = (PRODUCT)x[j];
-    }
-    int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
-    for (int64_t i = 1; i < a->n; ++i) {
-        offset = KERNEL(next_offset)(a, index, offset);
+    PRODUCT *restrict product = state;
+    if (first) {
         for (int64_t j = 0; j < w; ++j) {
-            product[j] *= (PRODUCT)x[offset + j];
+            product[j] = (PRODUCT)x[j];
         }
     }
+    for (int64_t i = first; i < rows; ++i) {
+        for (int64_t j = 0; j < w; ++j) {
+            product[j] *= (PRODUCT)x[i * stride + j];
+        }
+    }
+}
+
+/* w contiguous results from r on. */
+static int64_t KERNEL(prod_columns)(const adzi_reduce_args *a, int64_t r, int64_t w)
+{
+    PRODUCT product[KERNEL(most_columns)];
+    KERNEL(walk_columns)(a, r, w, KERNEL(multiply_rows), product);
     for (int64_t j = 0; j < w; ++j) {
         ((OUT *)(void *)a->out)[r + j] = (OUT)product[j];
     }
@@ -146,10 +150,11 @@ static int64_t KERNEL(prod_ways)(const adzi_reduce_args *a, int64_t begin, int64
     if (a->partial != NULL || a->n == 0) {
         return 0;
     }
-    if (a->n_kept != 1 || a->n_reduced != 1 || a->reduced_strides[0] != 1 || a->n > KERNEL(chunk)) {
-        return KERNEL(prod_has_columns)(a) ? KERNEL(prod_columns)(a, begin,
-                                                 KERNEL(tile_width)(a, begin, end, KERNEL(columns)))
-                                           : 0;
+    if (!KERNEL(has_rows)(a) || a->n > KERNEL(chunk)) {
+        return KERNEL(prod_has_columns)(a)
+                   ? KERNEL(prod_columns)(
+                         a, begin, KERNEL(tile_width)(a, begin, end, KERNEL(most_columns)))
+                   : 0;
     }
     const elem *x = (const elem *)(const void *)a->in + begin * a->kept_strides[0];
     for (int64_t r = begin; r < end; ++r, x += a->kept_strides[0]) {

@@ -17,11 +17,17 @@
  * name_run always sees contiguous chunks of at most 512 elements, so it vectorises. Elements at a
  * stride are gathered to a buffer first. Where results are contiguous and elements are not, eight
  * results are gathered together, so that each cache line is read once. The bounds of the chunks
- * depend on the shape alone, so neither layouts nor threads change a bit. */
+ * depend on the shape alone, so neither layouts nor threads change a bit.
+ *
+ * Sums, products and extremes of contiguous results need no gathering: KERNEL(walk_columns) hands
+ * them row after row of up to 64 results. */
+
+#include "tensor/kernel/registers.h"
 
 enum {
     KERNEL(chunk) = ADZI_REDUCE_CHUNK, /* elements of a run: at most 4 KiB */
-    KERNEL(tile) = 8                   /* contiguous results that are gathered together */
+    KERNEL(tile) = 8,                  /* contiguous results that are gathered together */
+    KERNEL(most_columns) = 64          /* contiguous results that are walked together */
 };
 
 /* The offset of the first element of result r. */
@@ -46,6 +52,29 @@ static inline int64_t KERNEL(next_offset)(const adzi_reduce_args *a, int64_t *in
         index[d--] = 0;
     }
     return offset;
+}
+
+/* Advances index and offset to the next position of the first n reduced dimensions, the last of
+ * them fastest. Returns false after the last position, and index and offset are 0 then. It needs no
+ * division, where an offset computed from a number would take one per dimension. */
+static inline bool KERNEL(next)(const adzi_reduce_args *a, int n, int64_t *index, int64_t *offset)
+{
+    for (int d = n - 1; d >= 0; --d) {
+        *offset += a->reduced_strides[d];
+        if (++index[d] < a->reduced[d]) {
+            return true;
+        }
+        *offset -= a->reduced_strides[d] * a->reduced[d];
+        index[d] = 0;
+    }
+    return false;
+}
+
+/* Whether each result has contiguous elements of one dimension, one stride lies between
+ * neighbouring results, and no result is cut into blocks. */
+static inline bool KERNEL(has_rows)(const adzi_reduce_args *a)
+{
+    return a->partial == NULL && a->n_kept == 1 && a->n_reduced == 1 && a->reduced_strides[0] == 1;
 }
 
 /* Copies elements first .. first+n-1 of w contiguous results at x; each result has its own row
@@ -105,6 +134,33 @@ static inline int64_t KERNEL(tile_width)(
     int64_t w = a->kept[last] - r % a->kept[last];
     w = w < end - r ? w : end - r;
     return w < most ? w : most;
+}
+
+/* How an operator adds rows of columns: row i begins at x + i * stride and has one element of each
+ * of w columns. There are at most 512 rows. `state` holds what the operator keeps of up to 64
+ * columns, and nothing if these rows are the first. */
+typedef void KERNEL(row_adder)(
+    void *state, const elem *x, int64_t w, int64_t rows, int64_t stride, bool first);
+
+/* The one walk over columns: w contiguous results from r on, of at least one element each. Memory
+ * is read in order, row by row. The operator's `add` decides in which order it joins the rows. The
+ * elements of a column come in their order. */
+INLINE void KERNEL(walk_columns)(
+    const adzi_reduce_args *a, int64_t r, int64_t w, KERNEL(row_adder) * add, void *state)
+{
+    const int inner = a->n_reduced - 1;
+    const int64_t length = a->reduced[inner], stride = a->reduced_strides[inner];
+    const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);
+    int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
+    bool first = true;
+    do {
+        for (int64_t start = 0; start < length; start += KERNEL(chunk)) {
+            const int64_t left = length - start;
+            const int64_t rows = left < KERNEL(chunk) ? left : KERNEL(chunk);
+            add(state, x + offset + start * stride, w, rows, stride, first);
+            first = false;
+        }
+    } while (KERNEL(next)(a, inner, index, &offset));
 }
 
 /* The COLUMNS of an operator without a fast path: it computes no results. */

@@ -16,9 +16,9 @@
  * each. Blocks are added in order. The order thus depends on shape and layout, never on the number
  * of threads or on the width of a register.
  *
- * Other reductions share the walk of reduce.kernel.h, whose chunks run on across outer dimensions
- * and have one order for rows and columns. A sum begins anew at each outer index, and columns take
- * no lanes, since they then need no copy. One walk would change the bits of sums.
+ * The walk over columns is that of reduce.kernel.h. The walk by chunks there is not: its chunks run
+ * on across outer dimensions and gather strided elements, while a sum begins anew at each outer
+ * index and reads strided elements in place. The chunks would change the bits of sums.
  */
 #ifndef elem
 #include <float.h>
@@ -29,6 +29,8 @@
 #include "ops/reduction/sum.h"
 #include "tensor/kernel/each_type.h"
 #else
+
+#include "ops/reduction/reduce.kernel.h"
 
 /* The type of a running sum and of a result. f32 is summed in f64. Integers are summed as unsigned
  * integers of 64 bits, in which overflow wraps. */
@@ -45,9 +47,8 @@
 #endif
 
 enum {
-    KERNEL(lanes) = 8,                  /* independent sums of a row */
-    KERNEL(block) = ADZI_SUM_ROWS_MOST, /* elements of one sum before sums are added */
-    KERNEL(columns) = 64                /* contiguous results that are summed together */
+    KERNEL(lanes) = 8,                 /* independent sums of a row */
+    KERNEL(block) = ADZI_SUM_ROWS_MOST /* elements of one sum before sums are added */
 };
 
 /* The sum of at most one block of elements at a stride: element i is added to lane i % 8.
@@ -96,47 +97,18 @@ static inline SUM KERNEL(run)(const elem *x, int64_t n, int64_t stride)
     return total;
 }
 
-/* Advances index and offset to the next position of the first n dimensions, the last of them
- * fastest. Returns 0 after the last position. It needs no division, where an offset computed from a
- * number would take one per dimension. */
-static inline int KERNEL(step)(
-    int n, const int64_t *sizes, const int64_t *strides, int64_t *index, int64_t *offset)
-{
-    for (int d = n - 1; d >= 0; --d) {
-        *offset += strides[d];
-        if (++index[d] < sizes[d]) {
-            return 1;
-        }
-        *offset -= strides[d] * sizes[d];
-        index[d] = 0;
-    }
-    return 0;
-}
-
-/* The offset, in elements, of the first element of result `at`. Results are numbered in row-major
- * order of the first n kept dimensions. */
-static inline int64_t KERNEL(offset_of)(const adzi_reduce_args *a, int64_t at, int n)
-{
-    int64_t offset = 0;
-    for (int d = n - 1; d >= 0 && at != 0; --d) {
-        offset += at % a->kept[d] * a->kept_strides[d];
-        at /= a->kept[d];
-    }
-    return offset;
-}
-
 #if OF_DOUBLES
 /* Slow path of a mean of doubles whose sum is not finite: the sum of all x_i / n of result r. It is
  * finite where the mean fits. The elements are added in the order of the reduced dimensions.
  * PyTorch's mean is infinite there. */
 static __attribute__((noinline)) double KERNEL(sum_of_parts)(const adzi_reduce_args *a, int64_t r)
 {
-    const elem *x = (const elem *)(const void *)a->in + KERNEL(offset_of)(a, r, a->n_kept);
+    const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);
     int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
     double total = 0;
     do {
         total += x[offset] * a->scale;
-    } while (KERNEL(step)(a->n_reduced, a->reduced, a->reduced_strides, index, &offset));
+    } while (KERNEL(next)(a, a->n_reduced, index, &offset));
     return total;
 }
 
@@ -183,7 +155,7 @@ static void KERNEL(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t 
 {
     int inner = a->n_reduced - 1;
     for (int64_t r = begin; r < end; ++r) {
-        const elem *x = (const elem *)(const void *)a->in + KERNEL(offset_of)(a, r, a->n_kept);
+        const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);
         SUM total = 0;
         if (a->n > 0) {
             int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
@@ -192,7 +164,7 @@ static void KERNEL(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t 
             int64_t stride = inner >= 0 ? a->reduced_strides[inner] : 1;
             do {
                 total += KERNEL(run)(x + offset, length, stride);
-            } while (KERNEL(step)(inner, a->reduced, a->reduced_strides, index, &offset));
+            } while (KERNEL(next)(a, inner, index, &offset));
         }
         KERNEL(finish)(a, r, total);
     }
@@ -337,6 +309,17 @@ static inline void KERNEL(finish_row)(
 #endif
 }
 
+/* Adds the sums of rows of w columns to their totals. */
+INLINE void KERNEL(add_block)(
+    void *state, const elem *x, int64_t w, int64_t rows, int64_t stride, bool first)
+{
+    SUM *restrict total = state, part[KERNEL(most_columns)];
+    KERNEL(add_rows)(first ? total : part, x, w, rows, stride);
+    for (int64_t j = 0; j < w && !first; ++j) {
+        total[j] += part[j];
+    }
+}
+
 /* Fast path for contiguous results, such as x[N, D] summed over N. Up to 64 columns are summed
  * together, in blocks of 512 rows of the innermost reduced dimension. The sums of the blocks are
  * added in order. A group of 64 columns reads 256 consecutive bytes of each row in f32. Its totals
@@ -345,31 +328,11 @@ static inline void KERNEL(finish_row)(
  * column keeps its order of additions. */
 static void KERNEL(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
-    int last = a->n_kept - 1, inner = a->n_reduced - 1;
-    int64_t width = a->kept[last];
-    int64_t length = a->reduced[inner], stride = a->reduced_strides[inner];
-    while (begin < end) {
-        int64_t column = begin < width ? begin : begin % width;
-        int64_t n = width - column < end - begin ? width - column : end - begin;
-        n = n < KERNEL(columns) ? n : KERNEL(columns);
-        const elem *x = (const elem *)(const void *)a->in + KERNEL(offset_of)(a, begin, a->n_kept);
-        SUM total[KERNEL(columns)], part[KERNEL(columns)];
-        /* The first block initialises the totals, so the loop over blocks starts behind it. */
-        KERNEL(add_rows)(total, x, n, length < KERNEL(block) ? length : KERNEL(block), stride);
-        int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0, start = KERNEL(block);
-        do {
-            for (; start < length; start += KERNEL(block)) {
-                int64_t stop = start + KERNEL(block) < length ? start + KERNEL(block) : length;
-                KERNEL(add_rows)(part, x + offset + start * stride, n, stop - start, stride);
-                for (int64_t j = 0; j < n; ++j) {
-                    total[j] += part[j];
-                }
-            }
-            /* Every further index of the outer reduced dimensions starts at its first row. */
-            start = 0;
-        } while (KERNEL(step)(inner, a->reduced, a->reduced_strides, index, &offset));
-        KERNEL(finish_row)(a, begin, total, n);
-        begin += n;
+    for (int64_t w; begin < end; begin += w) {
+        SUM total[KERNEL(most_columns)];
+        w = KERNEL(tile_width)(a, begin, end, KERNEL(most_columns));
+        KERNEL(walk_columns)(a, begin, w, KERNEL(add_block), total);
+        KERNEL(finish_row)(a, begin, total, w);
     }
 }
 
@@ -383,8 +346,7 @@ void KERNEL(sum)(const void *block, int64_t begin, int64_t end)
     if (a->n > 0 && a->n_kept > 0 && a->n_reduced > 0 && a->kept_strides[a->n_kept - 1] == 1) {
         KERNEL(by_column)(a, begin, end);
 #if ELEM_IS_FLOAT
-    } else if (a->partial == NULL && a->n_kept == 1 && a->n_reduced == 1 &&
-               a->reduced_strides[0] == 1 && a->n <= KERNEL(block)) {
+    } else if (KERNEL(has_rows)(a) && a->n <= KERNEL(block)) {
         KERNEL(by_row)(a, begin, end);
 #endif
     } else {
@@ -408,8 +370,8 @@ void KERNEL(sum_rows)(const void *block, int64_t begin, int64_t end)
         return;
     }
     while (begin < end) {
-        const int64_t n = end - begin < KERNEL(columns) ? end - begin : KERNEL(columns);
-        double sums[KERNEL(columns)];
+        const int64_t n = end - begin < KERNEL(most_columns) ? end - begin : KERNEL(most_columns);
+        double sums[KERNEL(most_columns)];
         KERNEL(add_rows)(sums, x + begin, n, a->n, a->h);
         for (int64_t j = 0; j < n; ++j) {
             out[begin + j] = (elem)sums[j];
