@@ -186,9 +186,10 @@ adz_status adzi_reader_keep(reader_model *model, adz_tensor *t);
 adz_tensor *adzi_reader_tensor(
     reader_model *model, reader_bytes message, const char *name, int *element);
 
-/** The bytes of a tensor in another file, below the folder of the model. */
+/** The bytes of a tensor in another file below the folder of the model, as u8, borrowed from the
+ * scope. NULL with an error that names the tensor and the file. */
 adz_tensor *adzi_reader_external(
-    reader_model *model, reader_bytes message, const char *name, size_t bytes);
+    const reader_model *model, reader_bytes message, const char *name, uint64_t bytes);
 
 /** The dtype that holds elements of a type; false if adze has none. */
 bool adzi_reader_dtype(const reader_model *model, int element, adz_dtype *dtype);

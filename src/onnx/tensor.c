@@ -306,12 +306,14 @@ adz_tensor *adzi_reader_tensor(
             adz_text_sizes(shape));
         return NULL;
     }
-    if (location == 1) {
-        adz_error_format(LOAD, ADZ_ERR_UNSUPPORTED,
-            "tensor \"%.60s\" lies in another file; save the model with its weights inside", name);
-        return NULL;
+    const uint64_t bytes = numel * elements[*element].size;
+    adz_tensor *other =
+        location == 1 ? adzi_reader_external(model, message, name, bytes) : ADZ_NONE;
+    adz_tensor *t = other != NULL ? adz_empty(shape, dtype_in_file(*element)) : NULL;
+    if (t != NULL && location == 1) {
+        read_raw((reader_bytes){ adz_tensor_data(other), bytes }, *element, adz_tensor_data(t), numel);
+    } else {
+        t = t != NULL ? fill(message, name, *element, t) : NULL;
     }
-    adz_tensor *t = adz_empty(shape, dtype_in_file(*element));
-    t = t != NULL ? fill(message, name, *element, t) : NULL;
     return t != NULL && adz_tensor_dtype(t) != dtype ? adz_to(t, dtype) : t;
 }
