@@ -86,7 +86,8 @@ static int open_file(const reader_model *model, const external *e)
     int folder = open(model->folder[0] != '\0' ? model->folder : ".", O_RDONLY | O_DIRECTORY);
     while (folder >= 0) {
         const uint8_t *slash = rest.size > 0 ? memchr(rest.at, '/', rest.size) : NULL;
-        const reader_bytes part = { rest.at, slash != NULL ? (size_t)(slash - rest.at) : rest.size };
+        const reader_bytes part = { rest.at,
+            slash != NULL ? (size_t)(slash - rest.at) : rest.size };
         char name[256];
         if (!leads_down(part)) {
             close(folder);

@@ -134,7 +134,7 @@ static adz_status read_input(reader_model *model, reader_graph *graph, reader_by
         return adzi_reader_malformed("input");
     }
     const size_t found = adzi_reader_lookup(model, graph, name);
-    if (found != NO_VALUE && model->values[found].graph == graph &&
+    if (found != NO_VALUE && found != LEFT_OUT && model->values[found].graph == graph &&
         model->values[found].kind == VALUE_WEIGHT) {
         return ADZ_OK;
     }
@@ -156,11 +156,14 @@ static adz_status read_output(reader_model *model, reader_graph *graph, reader_b
         return adzi_reader_malformed("output");
     }
     d->value = adzi_reader_lookup(model, graph, name);
-    if (d->value == NO_VALUE) {
+    if (d->value == NO_VALUE || d->value == LEFT_OUT) {
         return adz_error_format(
             LOAD, ADZ_ERR_FORMAT, "no node gives the output \"%.*s\"", TEXT(name));
     }
-    d->name = model->values[d->value].name;
+    d->name = adzi_reader_text(&model->arena, name);
+    if (d->name == NULL) {
+        return ADZ_ERR_MEMORY;
+    }
     model->values[d->value].result = true;
     return read_type(model, message, d) ? check_element(model, d) : adz_error_code();
 }
@@ -175,24 +178,46 @@ static void mark_read(reader_model *model, const reader_graph *graph, const read
             continue;
         }
         reader_value *v = &model->values[node->inputs[i]];
-        const reader_graph *at = graph;
-        while (at != NULL && at != v->graph) {
-            at = at->parent;
+        const reader_graph *at = graph->home;
+        while (at != NULL && at != v->graph->home) {
+            at = at->parent != NULL ? at->parent->home : NULL;
         }
         v->read = true;
-        v->last = at != NULL ? at->n_nodes - 1 : 0;
+        v->last = at != NULL ? at->n_nodes : 0;
     }
+}
+
+adz_status adzi_reader_add_node(reader_model *model, reader_graph *graph, reader_bytes message)
+{
+    reader_node node = { 0 };
+    reader_graph *home = graph->home;
+    const adz_status status = adzi_reader_node(model, graph, message, &node);
+    if (status != ADZ_OK || node.type == NULL) {
+        return status;
+    }
+    mark_read(model, graph, &node);
+    if (home->n_nodes == home->room) {
+        const size_t room = 2 * home->room + 8;
+        reader_node *nodes = adzi_reader_alloc(&model->arena, room, sizeof *nodes);
+        if (nodes == NULL) {
+            return ADZ_ERR_MEMORY;
+        }
+        if (home->n_nodes > 0) {
+            memcpy(nodes, home->nodes, home->n_nodes * sizeof *nodes);
+        }
+        home->nodes = nodes;
+        home->room = room;
+    }
+    home->nodes[home->n_nodes++] = node;
+    return ADZ_OK;
 }
 
 static adz_status read_field(
     reader_model *model, reader_graph *graph, uint32_t number, reader_bytes bytes)
 {
-    adz_status status;
     switch (number) {
     case 1:
-        status = adzi_reader_node(model, graph, bytes, &graph->nodes[graph->n_nodes++]);
-        mark_read(model, graph, &graph->nodes[graph->n_nodes - 1]);
-        return status;
+        return adzi_reader_add_node(model, graph, bytes);
     case 5:
         return read_weight(model, graph, bytes);
     case 11:
@@ -213,27 +238,36 @@ static bool make_room(reader_model *model, reader_graph *graph, reader_bytes mes
         return adzi_reader_malformed("graph") == ADZ_OK;
     }
     graph->nodes = adzi_reader_alloc(&model->arena, nodes, sizeof(reader_node));
+    graph->room = nodes;
     graph->inputs = adzi_reader_alloc(&model->arena, inputs, sizeof(reader_declared));
     graph->outputs = adzi_reader_alloc(&model->arena, outputs, sizeof(reader_declared));
     return graph->nodes != NULL && graph->inputs != NULL && graph->outputs != NULL;
 }
 
-reader_graph *adzi_reader_graph(reader_model *model, reader_bytes message, reader_graph *parent)
+reader_graph *adzi_reader_scope(reader_model *model, reader_graph *parent)
 {
-    static const uint32_t order[] = { 5, 11, 1, 12, 15 };
     reader_graph *graph = adzi_reader_alloc(&model->arena, 1, sizeof *graph);
     if (graph == NULL) {
         return NULL;
     }
     graph->parent = parent;
+    graph->home = graph;
+    graph->opset = parent != NULL ? parent->opset : model->opset;
     graph->id = model->n_graphs++;
     graph->depth = parent != NULL ? parent->depth + 1 : 0;
     if (graph->depth > DEEPEST) {
         adz_error_format(LOAD, ADZ_ERR_UNSUPPORTED,
-            "the file has more than %d graphs inside each other", DEEPEST);
+            "the file has more than %d graphs or functions inside each other", DEEPEST);
         return NULL;
     }
-    if (!make_room(model, graph, message)) {
+    return graph;
+}
+
+reader_graph *adzi_reader_graph(reader_model *model, reader_bytes message, reader_graph *parent)
+{
+    static const uint32_t order[] = { 5, 11, 1, 12, 15 };
+    reader_graph *graph = adzi_reader_scope(model, parent);
+    if (graph == NULL || !make_room(model, graph, message)) {
         return NULL;
     }
     adz_status status = ADZ_OK;
@@ -251,23 +285,32 @@ reader_graph *adzi_reader_graph(reader_model *model, reader_bytes message, reade
 
 /* ---- the model ------------------------------------------------------------------------------ */
 
-static adz_status read_opset(reader_model *model, reader_bytes message)
+bool adzi_reader_opset(reader_bytes message, int64_t *version)
 {
     reader_field f;
     reader_bytes domain = { 0 };
-    int64_t version = 0;
     int more;
     while ((more = adzi_reader_next(&message, &f)) > 0) {
         if (f.number == 1 && f.kind == WIRE_BYTES) {
             domain = f.bytes;
         } else if (f.number == 2 && f.kind == WIRE_VARINT) {
-            version = (int64_t)f.value;
+            *version = (int64_t)f.value;
         }
     }
-    if (domain.size == 0 || adzi_reader_is(domain, "ai.onnx")) {
-        model->opset = version;
+    if (domain.size > 0 && !adzi_reader_is(domain, "ai.onnx")) {
+        *version = 0;
     }
-    return more == 0 ? ADZ_OK : adzi_reader_malformed("opset");
+    return more == 0;
+}
+
+static adz_status read_opset(reader_model *model, reader_bytes message)
+{
+    int64_t version = 0;
+    if (!adzi_reader_opset(message, &version)) {
+        return adzi_reader_malformed("opset");
+    }
+    model->opset = version != 0 ? version : model->opset;
+    return ADZ_OK;
 }
 
 static adz_status check_versions(const reader_model *model)
@@ -300,15 +343,13 @@ adz_status adzi_reader_parse(reader_model *model, reader_bytes file)
             graph = f.bytes;
         } else if (f.number == 8 && f.kind == WIRE_BYTES) {
             status = read_opset(model, f.bytes);
-        } else if (f.number == 25) {
-            return adz_error_format(LOAD, ADZ_ERR_UNSUPPORTED,
-                "the file defines functions, which are not read; export it with functions inlined");
         }
     }
     if (status == ADZ_OK && graph.at == NULL) {
         return adzi_reader_malformed("model: it has no graph");
     }
     status = status == ADZ_OK ? check_versions(model) : status;
+    status = status == ADZ_OK ? adzi_reader_functions(model, file) : status;
     if (status == ADZ_OK) {
         model->graph = adzi_reader_graph(model, graph, NULL);
         status = model->graph != NULL ? ADZ_OK : adz_error_code();

@@ -84,6 +84,7 @@ typedef struct reader_attribute {
 } reader_attribute;
 
 #define NO_VALUE SIZE_MAX
+#define LEFT_OUT (SIZE_MAX - 1) /* what a name of a function stands for that gets no value */
 
 typedef struct reader_node {
     const char *name, *type, *domain;
@@ -94,12 +95,11 @@ typedef struct reader_node {
     reader_attribute *attributes;
     size_t n_attributes;
     int64_t opset;
-    bool wraps;         /* results are int8, which the operator may have left */
-    reader_graph *body; /* of a function of the model */
+    bool wraps; /* results are int8, which the operator may have left */
 } reader_node;
 
-/** What a value is. */
-enum { VALUE_INPUT, VALUE_WEIGHT, VALUE_CONSTANT, VALUE_COMPUTED };
+/** What a value is. An alias is a name only: in calls of functions, it stands for another value. */
+enum { VALUE_INPUT, VALUE_WEIGHT, VALUE_CONSTANT, VALUE_COMPUTED, VALUE_ALIAS };
 
 typedef struct reader_value {
     const char *name;
@@ -113,6 +113,7 @@ typedef struct reader_value {
     bool reached;              /* a gradient reaches it */
     bool parameter;            /* the module has it among its parameters, else among its buffers */
     size_t holder, index;      /* where the module has it */
+    size_t target;             /* of an alias */
 } reader_value;
 
 /** An input or output of a graph, as it is declared. */
@@ -124,12 +125,21 @@ typedef struct reader_declared {
     const char *symbols[ADZ_MAX_RANK]; /* names of free sizes, or NULL */
 } reader_declared;
 
+typedef struct reader_function {
+    reader_bytes name, domain, overload, message;
+} reader_function;
+
+/** A graph, or the scope of a call of a function, whose nodes are those of the graph around it. */
 struct reader_graph {
     reader_graph *parent;
+    reader_graph *home; /* the graph that has the nodes; itself, but for a scope */
     size_t id;
     int depth;
+    int64_t opset;
     reader_node *nodes;
-    size_t n_nodes;
+    size_t n_nodes, room;
+    const reader_node *call;         /* of a scope: it sees names of its own only; else NULL */
+    const reader_function *function; /* of a scope */
     reader_declared *inputs, *outputs;
     size_t n_inputs, n_outputs;
 };
@@ -155,10 +165,10 @@ typedef struct reader_model {
     size_t n_kept, room_kept;
     int64_t opset, ir;
     bool f64, freeze_norms;
-    const char *folder;      /* of the file, with its slash; "" for the working directory */
-    reader_bytes file;       /* during loading */
-    reader_bytes *functions; /* messages of the model's functions, during loading */
-    size_t n_functions;
+    const char *folder;         /* of the file, with its slash; "" for the working directory */
+    reader_bytes file;          /* during loading */
+    reader_function *functions; /* during loading */
+    size_t n_functions, n_inlined;
 } reader_model;
 
 /** Reads the message of a model. */
@@ -167,7 +177,32 @@ adz_status adzi_reader_parse(reader_model *model, reader_bytes file);
 /** Reads a graph inside another one; NULL with the error recorded. */
 reader_graph *adzi_reader_graph(reader_model *model, reader_bytes message, reader_graph *parent);
 
-/** Reads a node of a graph. Its outputs become values of the graph. */
+/** A graph without nodes, inside another one; NULL with the error recorded. */
+reader_graph *adzi_reader_scope(reader_model *model, reader_graph *parent);
+
+/** Reads a node of a graph and adds it. */
+adz_status adzi_reader_add_node(reader_model *model, reader_graph *graph, reader_bytes message);
+
+/** The version of ONNX's own operators in an opset's message, 0 for operators of others; false if
+ * it is malformed. */
+bool adzi_reader_opset(reader_bytes message, int64_t *version);
+
+/** Finds the functions of a model. */
+adz_status adzi_reader_functions(reader_model *model, reader_bytes file);
+
+/** The function that a node calls; NULL for an operator. */
+const reader_function *adzi_reader_function(
+    const reader_model *model, const char *domain, const char *type, reader_bytes overload);
+
+/** The message of an attribute's default in a function; empty if there is none. */
+reader_bytes adzi_reader_default(const reader_function *function, reader_bytes name);
+
+/** Adds the nodes of a function to the graph of a call, whose inputs and attributes are read. */
+adz_status adzi_reader_inline(reader_model *model, reader_graph *graph, const reader_node *call,
+    const reader_function *function, reader_bytes node);
+
+/** Reads a node of a graph. Its outputs become values of the graph. The type of a node that called
+ * a function is NULL afterwards: its nodes are added. */
 adz_status adzi_reader_node(
     reader_model *model, reader_graph *graph, reader_bytes message, reader_node *node);
 

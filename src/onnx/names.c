@@ -53,10 +53,12 @@ static bool grow(reader_model *model)
 
 size_t adzi_reader_lookup(const reader_model *model, const reader_graph *graph, reader_bytes name)
 {
-    for (; graph != NULL && model->n_slots > 0; graph = graph->parent) {
+    for (; graph != NULL && model->n_slots > 0;
+         graph = graph->call == NULL ? graph->parent : NULL) {
         const size_t found = *slot_of(model, graph, name);
         if (found != 0) {
-            return found - 1;
+            const reader_value *v = &model->values[found - 1];
+            return v->kind == VALUE_ALIAS ? v->target : found - 1;
         }
     }
     return NO_VALUE;

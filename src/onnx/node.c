@@ -136,8 +136,6 @@ static adz_status read_value(reader_model *model, reader_graph *graph, const rea
             a->strings[a->n++] = adzi_reader_text(&model->arena, f->bytes);
         }
         break;
-    case REFERENCE:
-        return adzi_reader_refuse(node, "attribute \"%s\" refers to another one", a->name);
     default:
         break;
     }
@@ -159,11 +157,50 @@ static int type_of(int number)
 }
 
 static adz_status read_attribute(reader_model *model, reader_graph *graph, const reader_node *node,
+    reader_bytes message, reader_attribute *a);
+
+/* An attribute of a node in a function that is an attribute of the call, or a default. Without both
+ * it is left out: its name becomes NULL. */
+static adz_status read_reference(reader_model *model, reader_graph *graph, const reader_node *node,
+    reader_bytes reference, reader_attribute *a)
+{
+    reader_graph *scope = graph;
+    const char *name = a->name;
+    while (scope != NULL && scope->call == NULL) {
+        scope = scope->parent;
+    }
+    if (scope == NULL) {
+        return adzi_reader_refuse(
+            node, "attribute \"%.60s\" refers to one of a function, but the node is in none", name);
+    }
+    for (size_t i = 0; i < scope->call->n_attributes; ++i) {
+        if (adzi_reader_is(reference, scope->call->attributes[i].name)) {
+            *a = scope->call->attributes[i];
+            a->name = name;
+            return ADZ_OK;
+        }
+    }
+    const reader_bytes given = adzi_reader_default(scope->function, reference);
+    *a = (reader_attribute){ 0 };
+    if (given.at == NULL) {
+        return ADZ_OK;
+    }
+    const adz_status status = read_attribute(model, scope, node, given, a);
+    a->name = name;
+    return status;
+}
+
+static adz_status read_attribute(reader_model *model, reader_graph *graph, const reader_node *node,
     reader_bytes message, reader_attribute *a)
 {
     size_t n = 0;
     reader_field f;
+    reader_bytes reference = { 0 };
     adz_status status = read_head(model, message, a, &n);
+    if (status == ADZ_OK && adzi_reader_part(message, REFERENCE, &reference) &&
+        reference.size > 0) {
+        return read_reference(model, graph, node, reference, a);
+    }
     if (status == ADZ_OK && n > 0) {
         reader_arena *arena = &model->arena;
         a->ints = a->type == ATTRIBUTE_INTS ? adzi_reader_alloc(arena, n, sizeof(int64_t)) : NULL;
@@ -178,10 +215,15 @@ static adz_status read_attribute(reader_model *model, reader_graph *graph, const
         if (type != 0 && a->type == 0) {
             a->type = type;
         }
-        if (type == 0 ? f.number == REFERENCE : type == a->type) {
+        if (type != 0 && type == a->type) {
             status = read_value(model, graph, node, a, &f);
         }
     }
+    if (status == ADZ_OK && ((a->type == ATTRIBUTE_TENSOR && a->t == NULL) ||
+                                (a->type == ATTRIBUTE_GRAPH && a->graph == NULL))) {
+        return adzi_reader_malformed("attribute");
+    }
+    a->s = a->s != NULL ? a->s : ""; /* an empty text may be left out */
     return status;
 }
 
@@ -190,12 +232,13 @@ static adz_status read_attribute(reader_model *model, reader_graph *graph, const
 static adz_status read_input(
     reader_model *model, reader_graph *graph, reader_node *node, reader_bytes name)
 {
-    const size_t value = name.size > 0 ? adzi_reader_lookup(model, graph, name) : NO_VALUE;
+    size_t value = name.size > 0 ? adzi_reader_lookup(model, graph, name) : NO_VALUE;
     if (name.size > 0 && value == NO_VALUE) {
         return adz_error_format(LOAD, ADZ_ERR_FORMAT,
             "node \"%.60s\" (%.60s) reads \"%.*s\", which no input, initialiser or earlier node gives",
             node->name, node->type, TEXT(name));
     }
+    value = value == LEFT_OUT ? NO_VALUE : value;
     node->inputs[node->n_inputs++] = value;
     return ADZ_OK;
 }
@@ -213,7 +256,8 @@ static adz_status read_output(
 }
 
 /* Texts and room for the lists. */
-static adz_status read_parts(reader_model *model, reader_bytes message, reader_node *node)
+static adz_status read_parts(
+    reader_model *model, const reader_graph *graph, reader_bytes message, reader_node *node)
 {
     reader_bytes name, type, domain;
     size_t inputs = 0, outputs = 0, attributes = 0;
@@ -223,7 +267,7 @@ static adz_status read_parts(reader_model *model, reader_bytes message, reader_n
         !adzi_reader_count(message, 2, &outputs) || !adzi_reader_count(message, 5, &attributes)) {
         return adzi_reader_malformed("node");
     }
-    node->opset = model->opset;
+    node->opset = graph->opset;
     node->name = adzi_reader_text(arena, name);
     node->type = adzi_reader_text(arena, type);
     node->domain = adzi_reader_text(arena, domain);
@@ -250,8 +294,9 @@ static adz_status read_fields(reader_model *model, reader_graph *graph, reader_b
         if (number == 1) {
             status = read_input(model, graph, node, f.bytes);
         } else if (number == 5) {
-            status = read_attribute(
-                model, graph, node, f.bytes, &node->attributes[node->n_attributes++]);
+            reader_attribute *a = &node->attributes[node->n_attributes];
+            status = read_attribute(model, graph, node, f.bytes, a);
+            node->n_attributes += a->name != NULL;
         } else {
             status = read_output(model, graph, node, f.bytes);
         }
@@ -301,11 +346,22 @@ static adz_status make_constant(reader_model *model, const reader_node *node)
 adz_status adzi_reader_node(
     reader_model *model, reader_graph *graph, reader_bytes message, reader_node *node)
 {
-    adz_status status = read_parts(model, message, node);
-    for (int pass = 0; pass < 3 && status == ADZ_OK; ++pass) {
-        static const uint32_t order[] = { 1, 5, 2 };
+    static const uint32_t order[] = { 1, 5, 2 };
+    reader_bytes overload;
+    adz_status status = read_parts(model, graph, message, node);
+    for (int pass = 0; pass < 2 && status == ADZ_OK; ++pass) {
         status = read_fields(model, graph, message, node, order[pass]);
     }
+    if (status == ADZ_OK && adzi_reader_part(message, 8, &overload)) {
+        const reader_function *function =
+            adzi_reader_function(model, node->domain, node->type, overload);
+        if (function != NULL) {
+            status = adzi_reader_inline(model, graph, node, function, message);
+            node->type = NULL;
+            return status;
+        }
+    }
+    status = status == ADZ_OK ? read_fields(model, graph, message, node, order[2]) : status;
     if (status == ADZ_OK) {
         status = adzi_reader_check(model, node);
     }

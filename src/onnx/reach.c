@@ -25,9 +25,6 @@ static void reach_node(reader_model *model, const reader_node *node)
             reach_graph(model, node->attributes[i].graph);
         }
     }
-    if (node->body != NULL) {
-        reach_graph(model, node->body);
-    }
 }
 
 /* All results of a graph count as reached, so one pass suffices for loops, too. */

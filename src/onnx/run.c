@@ -199,7 +199,7 @@ static void drop_read(reader_run *run, const reader_graph *graph, size_t n)
     for (size_t i = 0; i < node->n_inputs; ++i) {
         const size_t value = node->inputs[i];
         const reader_value *v = value != NO_VALUE ? &run->model->values[value] : NULL;
-        if (v != NULL && v->graph == graph && v->last == n && !v->result) {
+        if (v != NULL && v->graph->home == graph && v->last == n && !v->result) {
             adzi_reader_drop(run, value);
         }
     }

@@ -311,7 +311,8 @@ adz_tensor *adzi_reader_tensor(
         location == 1 ? adzi_reader_external(model, message, name, bytes) : ADZ_NONE;
     adz_tensor *t = other != NULL ? adz_empty(shape, dtype_in_file(*element)) : NULL;
     if (t != NULL && location == 1) {
-        read_raw((reader_bytes){ adz_tensor_data(other), bytes }, *element, adz_tensor_data(t), numel);
+        read_raw(
+            (reader_bytes){ adz_tensor_data(other), bytes }, *element, adz_tensor_data(t), numel);
     } else {
         t = t != NULL ? fill(message, name, *element, t) : NULL;
     }

@@ -213,6 +213,50 @@ static void scans_run_along_an_axis(void **state)
     adz_module_release(&net);
 }
 
+/* ---- functions ---- */
+
+/* y = (x w, scaled) + x, by a function that is called twice: with and without a number. A second
+ * function inside it gets the number by name, or a default. */
+static void functions_are_inlined(void **state)
+{
+    (void)state;
+    wire graph = { 0 }, nodes = { 0 }, both[2], node = wire_node("local:Inner", "a", "b");
+    wire_attribute_reference(&node, "k", 1, "scale");
+    wire_put_node(&nodes, &node);
+    wire_simple(&nodes, "Add", "b a", "y"); /* y is a name of the graph, too */
+    both[0] = wire_function("Outer", "a unused", "y b", &nodes, 17);
+    wire given = { 0 };
+    wire_text(&given, 1, "scale");
+    wire_float(&given, 2, 3);
+    wire_int(&given, 20, 1);
+    wire_put(&both[0], 11, &given);
+    node = wire_node("Constant", "", "c");
+    wire_attribute_reference(&node, "value_float", 1, "k");
+    wire_put_node(&nodes, &node);
+    wire_simple(&nodes, "Mul", "a c", "b");
+    both[1] = wire_function("Inner", "a", "b", &nodes, 17);
+    wire_input(&graph, "x", WIRE_FLOAT, "N");
+    node = wire_node("local:Outer", "x", "h -");
+    wire_attribute_float(&node, "scale", 5);
+    wire_put_node(&graph, &node);
+    wire_simple(&graph, "local:Outer", "h", "y inner");
+    wire_output(&graph, "y", WIRE_FLOAT, "N");
+    wire_output(&graph, "inner", WIRE_FLOAT, "N");
+    wire model = wire_model(&graph, both, 2, 17);
+    const char *path = temporary_path("net.onnx");
+    assert_true(wire_save(path, model.at, model.size));
+    wire_free(&model);
+    adz_module *net = adz_onnx_load(path, NULL);
+    if (net == NULL) {
+        fail_msg("%s", adz_error_message());
+    }
+    assert_string_equal(adz_onnx_output_name_at(net, 1), "inner");
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4), ADZ_F32);
+    expect_close(call(net, x, NULL, 0), adz_mul_number(x, 6 * 4));
+    expect_close(call(net, x, NULL, 1), adz_mul_number(x, 6 * 3));
+    adz_module_release(&net);
+}
+
 /* ---- recurrent operators ---- */
 
 enum { STEPS = 5, BATCH = 3, WIDTH = 4, HIDDEN = 6 };
@@ -407,6 +451,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_loop_without_turns_gives_its_input, open_scope, close_scope),
         cmocka_unit_test_setup_teardown(scans_run_along_an_axis, open_scope, close_scope),
+        cmocka_unit_test_setup_teardown(functions_are_inlined, open_scope, close_scope),
         cmocka_unit_test_setup_teardown(an_lstm_is_the_library_s, open_scope, close_scope),
         cmocka_unit_test_setup_teardown(directions_and_activations, open_scope, close_scope),
         cmocka_unit_test_setup_teardown(step_by_step_is_the_same, open_scope, close_scope),

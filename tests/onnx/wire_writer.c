@@ -252,6 +252,13 @@ void wire_attribute_graph(wire *node, const char *name, wire *graph)
     wire_put(node, 5, &a);
 }
 
+void wire_attribute_reference(wire *node, const char *name, int kind, const char *reference)
+{
+    wire a = attribute(name, kind);
+    wire_text(&a, 21, reference);
+    wire_put(node, 5, &a);
+}
+
 void wire_put_node(wire *graph, wire *node)
 {
     wire_put(graph, 1, node);

@@ -75,6 +75,9 @@ void wire_attribute_ints(wire *node, const char *name, const int64_t *numbers, s
 void wire_attribute_texts(wire *node, const char *name, const char *texts);
 void wire_attribute_tensor(wire *node, const char *name, wire *tensor);
 void wire_attribute_graph(wire *node, const char *name, wire *graph);
+
+/* An attribute that is the attribute `reference` of the function's call. Kinds: 1 float, 2 int. */
+void wire_attribute_reference(wire *node, const char *name, int kind, const char *reference);
 void wire_put_node(wire *graph, wire *node);
 
 /* wire_put_node of wire_node: a node without attributes. */
