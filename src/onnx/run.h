@@ -55,6 +55,7 @@ extern const reader_operator adzi_reader_orders[];
 extern const reader_operator adzi_reader_pads[];
 extern const reader_operator adzi_reader_pools[];
 extern const reader_operator adzi_reader_products[];
+extern const reader_operator adzi_reader_quantized[];
 extern const reader_operator adzi_reader_recurrent[];
 extern const reader_operator adzi_reader_reductions[];
 extern const reader_operator adzi_reader_resize[];

@@ -17,6 +17,7 @@ static const reader_operator *const parts[] = {
     adzi_reader_pads,
     adzi_reader_pools,
     adzi_reader_products,
+    adzi_reader_quantized,
     adzi_reader_recurrent,
     adzi_reader_reductions,
     adzi_reader_resize,
