@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Networks of PyTorch, exported by both of its exporters: read, tuned for some steps, and written again. The losses must be
-PyTorch's, and onnxruntime must compute what the tuned network computes. Exits with 77 where a package is missing.
+"""Networks of PyTorch, exported by both of its exporters, and one that is written with onnxscript: read, tuned for some
+steps, and written again. The losses must be PyTorch's, and onnxruntime must compute what the tuned network computes.
+Exits with 77 where a package is missing.
 
 usage: training.py LIBADZE.so ADZE.json LIBADZE-ONNX.so
 """
@@ -17,7 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'python'
 try:
     import numpy
     import onnxruntime
-    import onnxscript # what PyTorch's exporter writes with
+    import onnx
+    import onnxscript
     import torch
     from torch import nn
 except ImportError as error:
@@ -74,9 +76,34 @@ NETWORKS = {
 }
 
 
+OP = onnxscript.opset18
+
+
+@onnxscript.script()
+def control(x, fc1_weight, fc1_bias, fc2_weight, fc2_bias, out_weight, out_bias):
+    h = OP.Tanh(OP.Gemm(x, fc1_weight, fc1_bias, transB=1))
+    h = OP.Tanh(OP.Add(OP.MatMul(h, OP.Transpose(fc2_weight, perm=[1, 0])), fc2_bias))
+    return OP.Gemm(h, out_weight, out_bias, transB=1)
+
+
+def write_by_hand(net, path):
+    """The law of control. Its weights are inputs with initialisers, as files may have them."""
+    model = control.to_model_proto(ir_version=9)
+    weights = {name.replace('.', '_'): tensor.detach().numpy() for name, tensor in net.state_dict().items()}
+    for value in list(model.graph.input) + list(model.graph.output):
+        shape = weights[value.name].shape if value.name in weights else ('batch', 6)
+        value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, onnx.TensorProto.FLOAT, shape))
+    model.graph.initializer.extend(onnx.numpy_helper.from_array(array, name) for name, array in weights.items())
+    onnx.checker.check_model(model)
+    onnx.save(model, path)
+
+
 def export(net, x, path, exporter):
     """Written for any size of the batch, in evaluation. Without optimisation the normalisation of the batch stays a node
     of its own."""
+    if exporter == 'onnxscript':
+        write_by_hand(net, path)
+        return
     dynamic = {0: torch.export.Dim('batch')} if exporter == 'dynamo' else {0: 'batch'}
     if exporter == 'dynamo':
         torch.onnx.export(net, (x,), path, dynamo=True, dynamic_shapes=(dynamic,), external_data=False, verbose=False,
@@ -149,11 +176,12 @@ def check(name, exporter, side, folder):
     net = make().eval()
     with torch.no_grad(): # equal tensors, such as biases of zeros, would become one tensor of the file
         for p in list(net.parameters()) + [b for b in net.buffers() if b.is_floating_point()]:
-            p.add_(0.1 * torch.rand_like(p))
+            if p.dim() < 2:
+                p.add_(0.1 * torch.rand_like(p))
     x = draw(4)
     path = folder / f'{name}_{exporter}.onnx'
     export(net, x, str(path), exporter)
-    read = side.load(path, set(net.state_dict()))
+    read = side.load(path, {n.replace('.', by) for n in net.state_dict() for by in '._'})
     path.unlink() # the module owns all it needs
     scope = side.lib.adz_scope_open()
     worst = abs(side.array(side.lib.adz_module_forward(read, side.tensor(x))) - net(x).detach().numpy()).max()
@@ -187,7 +215,7 @@ def main():
     good = True
     with tempfile.TemporaryDirectory() as folder:
         for name in NETWORKS:
-            for exporter in ['script', 'dynamo']:
+            for exporter in ['script', 'dynamo'] + ['onnxscript'] * (name == 'control'):
                 try:
                     good &= check(name, exporter, side, pathlib.Path(folder))
                 except Failed as error:
