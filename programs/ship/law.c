@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../examples/shared/command_line.h"
+#include "train.h"
 
 /* ---- the network as a function of one vector ------------------------------------------------- */
 
@@ -148,6 +149,8 @@ void list_functions(law_function *functions)
         [LAW_HESSIAN] = { "hessian",
             "the value, the Jacobian and the Hessian of the weighted sum of results", OF_RESULTS,
             { "jacobian", "hessian" }, hessian, false },
+        [LAW_STEP] = { "step", "a step of training, and gives the loss before it", TARGET,
+            { "loss" }, train_step, false },
     };
     for (size_t i = 0; i < LAW_FUNCTIONS; ++i) {
         functions[i] = all[i];
@@ -157,14 +160,17 @@ void list_functions(law_function *functions)
 size_t function_inputs(const law *l, const law_function *f, adz_tensor **inputs)
 {
     memcpy(inputs, l->inputs, l->n.n_inputs * sizeof *inputs);
-    inputs[l->n.n_inputs] = f->vector == OF_RESULTS ? l->u : l->v;
+    inputs[l->n.n_inputs] = f->vector == OF_RESULTS  ? l->u
+                            : f->vector == OF_INPUTS ? l->v
+                                                     : l->target;
     return l->n.n_inputs + (f->vector == NO_VECTOR ? 0 : 1);
 }
 
 size_t function_ports(const law *l, const law_function *f, port *ports)
 {
     size_t n = 0;
-    for (size_t k = 0; k < l->n.n_outputs; ++k) {
+    const bool step = f != NULL && f->vector == TARGET;
+    for (size_t k = 0; k < l->n.n_outputs && !step; ++k) {
         if ((f != NULL && f->derivatives[0] == NULL) || is_float(&l->n.outputs[k])) {
             if (ports != NULL) {
                 ports[n] = l->n.outputs[k];
@@ -212,6 +218,9 @@ void draw_inputs(law *l)
     }
     adz_copy_(l->u, adz_randn_like(l->u));
     adz_copy_(l->v, adz_randn_like(l->v));
+    if (l->target != NULL) {
+        draw_target(l);
+    }
     adz_scope_close(scope);
 }
 
@@ -219,7 +228,7 @@ law load_law(const char *path, const network_options *o, const law_function *fun
 {
     law l = { .n = load_network(path, o) };
     make_inputs(&l);
-    for (int i = LAW_RUN + 1; i < LAW_FUNCTIONS; ++i) {
+    for (int i = LAW_RUN + 1; i < LAW_STEP; ++i) {
         if (functions[i].wanted && (l.n_in == 0 || l.n_out == 0)) {
             fail("%s: --%s: the network has no floats among its %s, so that it has no derivatives",
                 path, functions[i].name, l.n_in == 0 ? "inputs" : "results");
@@ -233,6 +242,8 @@ void free_law(law *l)
     for (size_t i = 0; i < l->n.n_inputs; ++i) {
         adz_release(&l->inputs[i]);
     }
+    adz_optimizer_release(&l->optimizer);
+    adz_release(&l->target);
     adz_release(&l->v);
     adz_release(&l->u);
     free_network(&l->n);

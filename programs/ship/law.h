@@ -12,15 +12,18 @@
 typedef struct law {
     net n;
     adz_tensor *inputs[PORTS], *u, *v;
+    adz_tensor *target; /* of a step of training, and the two below; NULL without */
+    adz_optimizer *optimizer;
+    int loss;
     int64_t n_in, n_out;
     bool constant_jacobian, constant_hessian;
 } law;
 
-/* The vector that a function gets after the network's inputs. */
-typedef enum law_vector { NO_VECTOR, OF_RESULTS, OF_INPUTS } law_vector;
+/* What a function gets after the network's inputs. */
+typedef enum law_vector { NO_VECTOR, OF_RESULTS, OF_INPUTS, TARGET } law_vector;
 
-/* A function that can be written: (inputs, results), or (inputs, vector, results, derivatives).
- * Results that are no floats belong to LAW_RUN alone. */
+/* A function that can be written: (inputs, results), or (inputs, vector, results, derivatives);
+ * a step is (inputs, target, loss). Results that are no floats belong to LAW_RUN alone. */
 typedef struct law_function {
     const char *name; /* in C, after the prefix of the file */
     const char *what; /* for people */
@@ -36,6 +39,7 @@ enum {
     LAW_JVP,
     LAW_VJP,
     LAW_HESSIAN,
+    LAW_STEP,
     LAW_FUNCTIONS,
     LAW_RESULTS = PORTS + 2,
     LAW_INPUTS = PORTS + 1

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "law.h"
 #include "layers.h"
+#include "train.h"
 
 const char program_name[] = "ship";
 
@@ -42,6 +43,16 @@ static const char help[] =
     "  --hessian       NAME_hessian: the Jacobian, and the Hessian [N, N] of the sum\n"
     "                  of u y\n"
     "\n"
+    "Training\n"
+    "  --train LOSS,OPTIMIZER  NAME_step: a step on the inputs and a target, which\n"
+    "                  follows the inputs. It gives the loss before the step. LOSS is\n"
+    "                  mse, cross_entropy (of scores and classes), huber or bce (of\n"
+    "                  probabilities), each a mean; OPTIMIZER is sgd, adam or adamw.\n"
+    "                  Dropout does nothing in it, and batch normalisation keeps its\n"
+    "                  statistics\n"
+    "  --rate R        of the optimizer (0.01 for sgd, else 0.001). A program may\n"
+    "                  change NAME_learning_rate between steps\n"
+    "\n"
     "The file\n"
     "  --f64           compute with double; else with float\n"
     "  --state KIND    who holds what functions write to: file or caller (file). With\n"
@@ -61,7 +72,8 @@ static const char help[] =
     "  ship law.onnx --c law.c --casadi --hessian --check\n";
 
 typedef struct ship_options {
-    const char *model, *c, *compiler;
+    const char *model, *c, *compiler, *train;
+    double rate;
     bool f64, casadi, check;
     int state;
     const char *shapes[PORTS];
@@ -85,9 +97,10 @@ static void read_ship_options(ship_options *o, int argc, char **argv)
         OPTION_FLAG("f64", &o->f64), OPTION_FLAG("jacobian", &o->functions[LAW_JACOBIAN].wanted),
         OPTION_FLAG("jvp", &o->functions[LAW_JVP].wanted),
         OPTION_FLAG("vjp", &o->functions[LAW_VJP].wanted),
-        OPTION_FLAG("hessian", &o->functions[LAW_HESSIAN].wanted),
-        OPTION_FLAG("casadi", &o->casadi), OPTION_FLAG("check", &o->check),
-        OPTION_CHOICE("state", &o->state, states), OPTION_TEXT("compiler", &o->compiler) };
+        OPTION_FLAG("hessian", &o->functions[LAW_HESSIAN].wanted), OPTION_TEXT("train", &o->train),
+        OPTION_NUMBER("rate", &o->rate, 1e-30, 1e30), OPTION_FLAG("casadi", &o->casadi),
+        OPTION_FLAG("check", &o->check), OPTION_CHOICE("state", &o->state, states),
+        OPTION_TEXT("compiler", &o->compiler) };
     const int first = read_arguments(argc, argv, table, sizeof table / sizeof *table, help);
     if (argc - first != 1) {
         usage_error("give one model");
@@ -210,6 +223,10 @@ int main(int argc, char **argv)
     law l = load_law(o.model, &n, o.functions);
     if (o.casadi) {
         check_for_casadi(&l);
+    }
+    if (o.train != NULL) {
+        prepare_training(&l, o.train, o.rate);
+        o.functions[LAW_STEP].wanted = true;
     }
     describe(&l);
     write_files(&o, &l, &p);

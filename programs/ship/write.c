@@ -16,7 +16,9 @@ static bool name_all(const law *l, const law_function *f, const char **inputs, c
         all[count++] = inputs[i];
     }
     if (f->vector != NO_VECTOR) {
-        inputs[n_inputs] = f->vector == OF_RESULTS ? "weights" : "direction";
+        inputs[n_inputs] = f->vector == OF_RESULTS  ? "weights"
+                           : f->vector == OF_INPUTS ? "direction"
+                                                    : "target";
         all[count++] = inputs[n_inputs];
     }
     for (size_t k = 0; k < function_results(l, f); ++k) {
@@ -40,6 +42,7 @@ static adz_plan *new_plan(law *l, const law_function *f)
     adz_plan_options p = ADZ_PLAN_OPTIONS;
     p.inputs = adz_tensor_list_of(inputs, function_inputs(l, f, inputs));
     p.module = l->n.root;
+    p.restore = f->vector == TARGET;
     if (name_all(l, f, input_names, result_names)) {
         p.input_names = input_names;
         p.result_names = function_results(l, f) > 1 ? result_names : NULL;

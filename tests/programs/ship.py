@@ -55,6 +55,12 @@ def onnx():
     for shape, part in (("input=3", "where ? may be any size"), ("input=a", "a shape is up to"), ("x=1,3", "is 'input'"),
                         ("input=1,3,", "a shape is up to"), ("input=0,3", "a shape is up to")):
         assert part in run(SHIP, "m.onnx", "--c", "o.c", "--inputs", shape, code=2).replace("\n", " "), shape
+    for loss, optimizer in (("mse", "adam"), ("huber", "sgd"), ("mse", "adamw")):
+        said = run(SHIP, "m.onnx", "--c", "o.c", "--f64", "--check", "--compiler", COMPILER, "--jacobian", "--inputs",
+                   "input=4,3", "--train", f"{loss},{optimizer}", "--rate", "0.02", "--state", "caller")
+        assert "checked: o_step agrees" in said, said
+    for how, part in (("mse", "give a loss and an optimizer"), ("l1,adam", "mse"), ("mse,lion", "adamw")):
+        assert part in run(SHIP, "m.onnx", "--c", "o.c", "--train", how, code=2), how
     assert "is for ONNX files" in run(SHIP, "m.st", "--c", "o.c", "--inputs", "input=3", code=1)
 
 
@@ -69,6 +75,12 @@ def notices():
         file.write("sed -i 's/net_jacobian(state, x0, y + 0, d);/& d[1] = -d[1];/' net_casadi.c; exec " + COMPILER + " \"$@\"\n")
     said = run(SHIP, "m.st", "--c", "net.c", "--casadi", "--check", "--compiler", "sh negative.sh", code=1)
     assert "net_jacobian differs from the library" in said, said
+    # A step that does not step gives the right loss once only.
+    with open("forgets.sh", "w", encoding="utf-8") as file:
+        file.write("sed -i 's/!ready && //' net-check.c; exec " + COMPILER + " \"$@\"\n")
+    said = run(SHIP, "m.st", "--c", "net.c", "--f64", "--state", "caller", "--train", "mse,sgd", "--check", "--compiler",
+               "sh forgets.sh", code=1)
+    assert "net_step differs from the library" in said, said
     said = run(SHIP, "m.st", "--c", "net.c", "--check", "--compiler", "false", code=1)
     assert "--compiler names another one" in said, said
 

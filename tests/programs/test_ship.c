@@ -9,6 +9,7 @@
 #include "../../programs/ship/casadi.h"
 #include "../../programs/ship/check.h"
 #include "../../programs/ship/law.h"
+#include "../../programs/ship/train.h"
 
 enum { IN = 3, HIDDEN = 5, OUT = 2 };
 
@@ -60,7 +61,7 @@ static void write_and_compare(law *l, law_function *functions, const char *name,
 static void all_functions(law_function *functions)
 {
     list_functions(functions);
-    for (size_t i = 0; i < LAW_FUNCTIONS; ++i) {
+    for (size_t i = 0; i < LAW_STEP; ++i) {
         functions[i].wanted = true;
     }
 }
@@ -144,6 +145,17 @@ static void constants(void)
     require(!linear.constant_hessian && linear.constant_jacobian, "a constant Jacobian alone");
 }
 
+/* Losses of probabilities and of classes; a step is the last function that is compared. */
+static void trained(adz_module *last, const char *how, const char *name)
+{
+    law_function functions[LAW_FUNCTIONS];
+    list_functions(functions);
+    functions[LAW_STEP].wanted = true;
+    law l = two_results(last);
+    prepare_training(&l, how, 0.1);
+    write_and_compare(&l, functions, name, false);
+}
+
 int main(void)
 {
     law_function functions[LAW_FUNCTIONS];
@@ -158,5 +170,7 @@ int main(void)
     l = whole();
     write_and_compare(&l, functions, "whole", false);
     constants();
+    trained(adz_tanh_new(), "cross_entropy,adam", "classes");
+    trained(adz_relu_new(), "huber,sgd", "robust");
     return 0;
 }
