@@ -27,7 +27,10 @@ static __attribute__((noinline)) bool run(
         thread->grad_enabled = door->mode == ADZI_DOOR_RECORDS;
     }
     const unsigned holds = door->reports_errors ? adzi_pause_reports() : 0;
+    const char *composed = thread->composed; /* the code behind the door has errors of its own */
+    thread->composed = NULL;
     const bool good = body(state);
+    thread->composed = composed;
     if (door->reports_errors) {
         adzi_resume_reports(holds);
     }

@@ -6,6 +6,7 @@
 #include "adze/ops.h"
 #include "autograd/form.h"
 #include "autograd/op.h"
+#include "base/composed.h"
 
 /** Fails unless `t` is a living tensor or ADZ_NONE. */
 static inline bool adzi_check_optional(const char *op, const char *name, const adz_tensor *t)

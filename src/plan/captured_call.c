@@ -128,8 +128,10 @@ static void elementwise(adzi_capture *capture, const uint8_t *items, bool fills)
 static void repeated(adzi_capture *capture, adzi_host_function function, const void *args,
     const adzi_args_layout *layout, size_t size)
 {
-    add(capture, (adzi_plan_launch){ .function = function, .size = size, .chain = 1 }, args,
-        layout);
+    add(capture,
+        (adzi_plan_launch){
+            .function = function, .size = size, .chain = 1, .composed = adzi_self()->composed },
+        args, layout);
 }
 
 static void updates(adzi_capture *capture, adz_tensor *const *tensors, int n)

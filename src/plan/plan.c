@@ -197,7 +197,9 @@ static adz_status replay(adz_plan *plan)
         } else if (l->kernel != NULL) {
             adzi_launch_sized(l->kernel, l->args, l->size, l->units, l->grain);
         } else {
+            adzi_self()->composed = l->composed; /* Note [Errors of compositions] */
             status = l->function(l->args);
+            adzi_self()->composed = NULL;
         }
     }
     raise_versions(c);

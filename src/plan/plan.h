@@ -76,8 +76,9 @@ typedef struct adzi_plan_launch {
     bool fills;                               /* it is a fill */
     size_t chain; /* how many launches from this one on run block by block; 1 for itself */
     size_t first_reference, n_references;
-    const char *op;   /* for messages */
-    const char *file; /* the source line of the call under ADZ_SITES, or NULL */
+    const char *op;       /* for messages */
+    const char *composed; /* of a function of the host: the composition that has called it */
+    const char *file;     /* the source line of the call under ADZ_SITES, or NULL */
     int line;
 } adzi_plan_launch;
 

@@ -66,6 +66,71 @@ static void the_first_error_of_a_user_stays(void **state)
     adz_error_clear();
 }
 
+/* ---- compositions ---------------------------------------------------------------------------- */
+
+/* A composition whose index is out of range: adz_scatter_add finds it. */
+static adz_tensor *add_beyond(void)
+{
+    adz_tensor *index = adz_full(ADZ_SHAPE(1), 7, ADZ_I64),
+               *source = adz_ones(ADZ_SHAPE(1), ADZ_F32);
+    return adz_index_add(adz_ones(ADZ_SHAPE(3), ADZ_F32), 0, index, source, 1);
+}
+
+/* The callback of an error may call adze, whose errors are none of the composition's. */
+static void hear_and_fail(adz_status status, const char *message, void *user)
+{
+    heard *h = user;
+    if (h->calls++ == 0) {
+        adz_matmul(adz_ones(ADZ_SHAPE(3), ADZ_F32), adz_ones(ADZ_SHAPE(4), ADZ_F32));
+    } else {
+        h->status = status;
+        snprintf(h->message, sizeof h->message, "%s", message);
+    }
+}
+
+static void errors_of_compositions_name_them(void **state)
+{
+    (void)state;
+    heard h = { 0 };
+    assert_null(add_beyond());
+    assert_string_equal(adz_error_operator(), "index_add");
+    expect_error(ADZ_ERR_INDEX, "index_add: index 7 at position [0]");
+    assert_null(adz_addcmul(NULL, NULL, NULL, 1));
+    assert_string_equal(adz_error_operator(), "addcmul");
+    adz_error_clear();
+    adz_on_error(hear_and_fail, &h);
+    assert_null(add_beyond());
+    assert_int_equal(h.calls, 2);
+    assert_ptr_equal(strstr(h.message, "matmul: "), h.message);
+    expect_error(ADZ_ERR_INDEX, "index_add: index 7");
+    adz_on_error(adz_quiet, NULL);
+}
+
+static jmp_buf behind;
+
+static void leave(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)message;
+    (void)user;
+    longjmp(behind, 1);
+}
+
+/* Nothing is left of the name of a composition that ended by a jump. */
+static void a_jump_ends_the_name_of_a_composition(void **state)
+{
+    (void)state;
+    adz_on_error(leave, NULL);
+    if (setjmp(behind) == 0) {
+        add_beyond();
+        fail();
+    }
+    adz_on_error(adz_quiet, NULL);
+    expect_error(ADZ_ERR_INDEX, "index_add: index 7");
+    assert_null(adz_matmul(adz_ones(ADZ_SHAPE(3), ADZ_F32), adz_ones(ADZ_SHAPE(4), ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "matmul: ");
+}
+
 /* ---- reports -------------------------------------------------------------------------------- */
 
 /* A constructor that fails has freed everything when the callback is called. */
@@ -220,6 +285,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_error_stays),
         cmocka_unit_test(the_first_error_of_a_user_stays),
+        cmocka_unit_test(errors_of_compositions_name_them),
+        cmocka_unit_test(a_jump_ends_the_name_of_a_composition),
         cmocka_unit_test(constructors_report_after_cleaning_up),
         cmocka_unit_test(callbacks_may_jump_away),
         cmocka_unit_test(warnings_are_printed_unless_somebody_listens),

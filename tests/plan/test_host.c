@@ -220,6 +220,33 @@ static void constants_may_be_read(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- errors that the host finds in a replay -------------------------------------------------- */
+
+static adz_tensor *add_rows(void *user)
+{
+    adz_tensor **t = user;
+    return adz_index_add(adz_zeros(ADZ_SHAPE(5, 2), ADZ_F32), 0, t[0], t[1], 1);
+}
+
+/* The error of a replay has the name that the call has recorded it under, and the position in the
+ * list that the program gave. */
+static void replays_name_compositions(void **state)
+{
+    (void)state;
+    adz_tensor *t[] = { adz_keep(adz_zeros(ADZ_SHAPE(3), ADZ_I64)),
+        adz_keep(adz_ones(ADZ_SHAPE(3, 2), ADZ_F32)) };
+    adz_plan *plan = adz_plan_new(add_rows, t, NULL);
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    adz_tensor_data_i64(t[0])[1] = 5;
+    assert_int_equal(adz_plan_run(plan), ADZ_ERR_INDEX);
+    assert_string_equal(adz_error_operator(), "index_add");
+    expect_error(ADZ_ERR_INDEX, "index_add: index 5 at position [1] is none of the 5 positions");
+    adz_plan_free(&plan);
+    adz_release(&t[0]);
+    adz_release(&t[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +254,7 @@ int main(void)
         cmocka_unit_test(another_slice_is_another_argument),
         cmocka_unit_test(what_the_host_does_is_refused),
         cmocka_unit_test(constants_may_be_read),
+        cmocka_unit_test(replays_name_compositions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,22 @@ static bool named_in_message(void)
     return strstr(adz_error_message(), name) != NULL;
 }
 
+/* Whether the error has the name of the function that was called. add_number and number_pow are
+ * forms of add and pow, and add_scaled is one with a factor. */
+static bool names_the_call(const function *f)
+{
+    static const char *const forms[] = { "%s_", "%s_number", "%s_number_", "number_%s", "%s_scaled",
+        "%s_scaled_" };
+    const char *called = f->name + strlen("adz_"), *op = adz_error_operator();
+    bool same = strcmp(op, called) == 0 || strcmp(op, f->name) == 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !same; ++i) {
+        char name[100];
+        snprintf(name, sizeof name, forms[i], op);
+        same = strcmp(name, called) == 0;
+    }
+    return same;
+}
+
 static void check_error(const function *f, const value *result)
 {
     adz_status code = adz_error_code();
@@ -90,6 +106,8 @@ static void check_error(const function *f, const value *result)
     } else if (bad && strstr(adz_error_message(), ": ") == NULL &&
                strlen(adz_error_message()) < 300) {
         complain("the message says nothing");
+    } else if (bad && f->is_operator && !names_the_call(f)) {
+        complain("the error names '%s'", adz_error_operator());
     }
 }
 

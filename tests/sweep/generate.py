@@ -68,6 +68,9 @@ MAY_BE_NULL = {
     'adz_safetensors_get_metadata': 'there may be no such key',
 }
 
+# The headers of operators, whose errors name what the program has called.
+OPERATORS = ('adze/ops/', 'adze/random.h', 'operators')
+
 # Functions that fill a struct of the caller.
 FILLS = re.compile(r'_(init|get)(_|\Z)')
 
@@ -388,9 +391,12 @@ class Table:
             store = '' if returns == 'NOTHING' else store
             self.out += [f'static void call_{name}(const arg *a, value *result)', '{', '    (void)a;',
                          '    (void)result;', f'    {store}{name}({calls});', '}']
+            # A function of the program's records errors of its own.
+            named = self.headers.headers[name].startswith(OPERATORS) and 'FUNCTION' not in [m['kind'] for m in made]
             rows.append(f'    {{ "{name}", {"params_of_" + name if made else "NULL"}, {len(made)}, '
                         f'RETURNS_{returns}, KIND_{owned}, '
-                        f'{str(name not in NEVER_SUCCEEDS).lower()}, call_{name} }},')
+                        f'{str(name not in NEVER_SUCCEEDS).lower()}, '
+                        f'{str(named).lower()}, call_{name} }},')
         self.structs()
         self.out += ['const function functions[] = {'] + rows + ['};',
                      'const size_t n_functions = sizeof functions / sizeof *functions;',

@@ -137,6 +137,7 @@ typedef struct function {
     returns returns;
     kind owned;    /* the kind of a result that the caller frees; KIND_NONE for borrowed results */
     bool succeeds; /* with some arguments of the sweep */
+    bool is_operator; /* errors have its own name */
     void (*call)(const arg *a, value *result);
 } function;
 

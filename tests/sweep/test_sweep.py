@@ -20,6 +20,7 @@ FAULTS = {
     'adz_faulty_ignores_a_missing_size(options: size 0)': 'was not refused as such',
     'adz_faulty_refuses_a_newer_caller(': 'a struct of a newer caller was refused',
     'adz_faulty_always_fails': 'has not succeeded',
+    'adz_faulty_names_another(t: mask)': "the error names 'neg'",
 }
 
 

@@ -56,9 +56,12 @@ static __attribute__((noinline)) void report(adzi_thread *thread, adz_status cod
         return;
     }
     if (thread->holds == 0) {
+        const char *composed = thread->composed;
+        thread->composed = NULL;
         thread->reporting = ADZI_FLOOR();
         thread->context->on_error(code, text, thread->context->on_error_user);
         thread->reporting = 0;
+        thread->composed = composed;
     } else if (thread->held_code == ADZ_OK) {
         thread->held_code = code;
         memcpy(thread->held, text, strlen(text) + 1);
@@ -74,6 +77,7 @@ static void record(const char *op, adz_status code, const char *format, va_list 
     adzi_thread *thread = adzi_self();
     adzi_error_record *error = &thread->error;
     char text[ADZI_MESSAGE_SIZE];
+    op = thread->composed != NULL ? thread->composed : op;
     size_t length = write_path(text, sizeof text / 2, thread);
     int n = snprintf(text + length, sizeof text - length, "%s%s: ", length > 0 ? ": " : "", op);
     length += (size_t)n;
@@ -269,9 +273,11 @@ adz_status adzi_status(const void *result)
  * adzi_settle must not run too far down the stack. */
 static void send_warning(const char *op, const char *format, va_list arguments)
 {
-    const adz_context *context = adzi_self()->context;
+    adzi_thread *thread = adzi_self();
+    const adz_context *context = thread->context;
+    const char *composed = thread->composed;
     char text[ADZI_MESSAGE_SIZE];
-    int n = snprintf(text, sizeof text, "%s: ", op);
+    int n = snprintf(text, sizeof text, "%s: ", composed != NULL ? composed : op);
     vsnprintf(text + n, sizeof text - (size_t)n, format, arguments);
     if (context->on_warning == NULL) {
         adzi_print_once("warning", text, "",
@@ -279,7 +285,9 @@ static void send_warning(const char *op, const char *format, va_list arguments)
         return;
     }
     const unsigned holds = adzi_pause_reports();
+    thread->composed = NULL;
     context->on_warning(ADZ_OK, text, context->on_warning_user);
+    thread->composed = composed;
     adzi_resume_reports(holds);
 }
 

@@ -81,6 +81,7 @@ typedef struct adzi_thread {
     struct adzi_capture *capture; /* of the function that a plan captures, or NULL */
     struct adzi_reading *reading; /* of the innermost call that has arguments, or NULL */
     struct adzi_node *deriving;   /* the node whose expression a backward calls, or NULL */
+    const char *composed;         /* the running composition (base/composed.h), or NULL */
     bool skips_init;              /* constructors do not draw weights (adz_set_skip_init) */
     const struct adzi_args_layout *layout; /* of the launch that begins: adzi_launch_described */
     adzi_frame *frames; /* running calls, outermost first; `first_frames` or allocated */

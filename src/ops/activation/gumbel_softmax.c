@@ -12,6 +12,7 @@
 adz_tensor *adz_gumbel_softmax(
     adz_tensor *x, double tau, bool hard, int dim, adz_generator *generator)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("gumbel_softmax", "x", x)) {
         return NULL;
     }

@@ -8,6 +8,7 @@
  * infinite x gives NaN in y or in a gradient that does not depend on it. */
 adz_tensor *adz_prelu(adz_tensor *x, adz_tensor *weight)
 {
+    ADZI_COMPOSED();
     static const char op[] = "prelu";
     if (!adzi_check_tensor(op, "x", x) || !adzi_check_tensor(op, "weight", weight)) {
         return NULL;

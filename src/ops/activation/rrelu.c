@@ -11,6 +11,7 @@
 adz_tensor *adz_rrelu(
     adz_tensor *x, double lower, double upper, bool training, adz_generator *generator)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("rrelu", "x", x)) {
         return NULL;
     }

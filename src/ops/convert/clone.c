@@ -36,6 +36,7 @@ adz_tensor *adz_clone(adz_tensor *x)
  * and ADZ_NONE go to adz_clone(), whose checks refuse them with a message. */
 adz_tensor *adz_contiguous(adz_tensor *x)
 {
+    ADZI_COMPOSED();
     bool as_is = x != NULL && x->alive == ADZI_ALIVE && adzi_is_contiguous(x);
     return as_is && !adzi_is_none(x) ? x : adz_clone(x);
 }
@@ -46,10 +47,9 @@ adz_tensor *adz_contiguous(adz_tensor *x)
 adz_tensor *adz_detach(adz_tensor *x)
 {
     adzi_call call;
-    if (!ADZI_ENTER(&call, clone, x)) {
+    if (!adzi_enter(&call, &detach_op, "x", (adz_tensor *[]){ x }, 1, 0)) {
         return NULL;
     }
-    call.op = &detach_op;
     adz_tensor *y = adzi_new_view(&call, x, x->rank, x->sizes, x->strides, 0);
     return y != NULL && adzi_record_nothing(&call, y, NULL, 0) ? y : NULL;
 }

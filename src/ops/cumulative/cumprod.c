@@ -29,8 +29,10 @@ static adz_tensor *product_of_integers(adz_tensor *x, int d, int64_t n)
     return y == x ? adz_clone(x) : y;
 }
 
+/* The scan of products, torch.cumprod; dim may be negative. */
 adz_tensor *adz_cumprod(adz_tensor *x, int dim)
 {
+    ADZI_COMPOSED();
     static const char op[] = "cumprod";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

@@ -7,6 +7,7 @@
  * A composition. A truth value differs where it changes, as in PyTorch. */
 adz_tensor *adz_diff(adz_tensor *x, int64_t n, int dim)
 {
+    ADZI_COMPOSED();
     static const char op[] = "diff";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

@@ -22,8 +22,10 @@ static adz_tensor *factors(adz_tensor *m, int d, int64_t n)
     return parts[0] != NULL && steps != NULL ? adz_cat(parts, 2, d) : NULL;
 }
 
+/* The logarithms of the running sums, torch.logcumsumexp. */
 adz_tensor *adz_logcumsumexp(adz_tensor *x, int dim)
 {
+    ADZI_COMPOSED();
     static const char op[] = "logcumsumexp";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

@@ -52,19 +52,24 @@ static adz_tensor *drop_channels(
     return adz_mul(x, drawn(x, p, true, generator));
 }
 
+/* x is [C, L] or [N, C, L]. */
 adz_tensor *adz_dropout1d(adz_tensor *x, double p, bool training, adz_generator *generator)
 {
+    ADZI_COMPOSED();
     return check("dropout1d", x, p, 2, 3) ? drop_channels(x, 2, p, training, generator) : NULL;
 }
 
 /* As in PyTorch, x[N, C, L] is a batch of signals and no image. */
 adz_tensor *adz_dropout2d(adz_tensor *x, double p, bool training, adz_generator *generator)
 {
+    ADZI_COMPOSED();
     return check("dropout2d", x, p, 3, 4) ? drop_channels(x, 0, p, training, generator) : NULL;
 }
 
+/* x is [C, D, H, W] or [N, C, D, H, W]. */
 adz_tensor *adz_dropout3d(adz_tensor *x, double p, bool training, adz_generator *generator)
 {
+    ADZI_COMPOSED();
     return check("dropout3d", x, p, 4, 5) ? drop_channels(x, 4, p, training, generator) : NULL;
 }
 
@@ -90,16 +95,20 @@ static adz_tensor *alpha_dropout(
     return adzi_alpha_dropout_mask(x, adz_sign(drawn(x, p, channels, generator)), p);
 }
 
+/* Single elements are dropped, and mean and variance stay. */
 adz_tensor *adz_alpha_dropout(adz_tensor *x, double p, bool training, adz_generator *generator)
 {
+    ADZI_COMPOSED();
     return check("alpha_dropout", x, p, 0, ADZ_MAX_RANK)
                ? alpha_dropout(x, p, training, false, generator)
                : NULL;
 }
 
+/* Whole channels are dropped, and mean and variance stay. */
 adz_tensor *adz_feature_alpha_dropout(
     adz_tensor *x, double p, bool training, adz_generator *generator)
 {
+    ADZI_COMPOSED();
     return check("feature_alpha_dropout", x, p, 2, ADZ_MAX_RANK)
                ? alpha_dropout(x, p, training, true, generator)
                : NULL;

@@ -14,6 +14,7 @@ static const adz_field keep_row = { .name = "keep",
 
 adz_tensor *adz_dropout_mask(adz_tensor *x, adz_tensor *mask, double keep)
 {
+    ADZI_COMPOSED();
     /* A tensor that is NULL goes on to adz_mul, whose message names it. */
     if (x != NULL && mask != NULL && !adzi_field_takes("dropout_mask", &keep_row, keep)) {
         return NULL;

@@ -24,6 +24,7 @@ static bool takes_float(const char *op, const adz_tensor *x)
  * NaN the gradient is 1. */
 adz_tensor *adz_celu(adz_tensor *x, double alpha)
 {
+    ADZI_COMPOSED();
     if (!takes_float("celu", x)) {
         return NULL;
     }
@@ -44,6 +45,7 @@ adz_tensor *adz_celu(adz_tensor *x, double alpha)
  * NaN stays, and its gradient is dy. */
 adz_tensor *adz_hardshrink(adz_tensor *x, double lambd)
 {
+    ADZI_COMPOSED();
     return takes_float("hardshrink", x)
                ? adz_masked_fill(x, adz_le_number(adz_abs(adz_detach(x)), lambd), 0)
                : NULL;
@@ -57,6 +59,7 @@ adz_tensor *adz_hardshrink(adz_tensor *x, double lambd)
  * adz_clamp is 1. */
 adz_tensor *adz_hardtanh(adz_tensor *x, double min, double max)
 {
+    ADZI_COMPOSED();
     if (!(min <= max)) {
         return adzi_fail("hardtanh", ADZ_ERR_ARGUMENT,
             "min is %g and max %g, but min must not be above max", min, max);
@@ -68,6 +71,7 @@ adz_tensor *adz_hardtanh(adz_tensor *x, double min, double max)
 /* The rectified linear unit that ends at 6, torch.nn.functional.relu6. */
 adz_tensor *adz_relu6(adz_tensor *x)
 {
+    ADZI_COMPOSED();
     return adz_hardtanh(x, 0, 6);
 }
 
@@ -78,6 +82,7 @@ adz_tensor *adz_relu6(adz_tensor *x)
  * NaN stays, and its gradient is dy. */
 adz_tensor *adz_softshrink(adz_tensor *x, double lambd)
 {
+    ADZI_COMPOSED();
     if (!(lambd >= 0)) {
         return adzi_fail("softshrink", ADZ_ERR_ARGUMENT, "lambd is %s, but must be 0 or more",
             adzi_text_number(lambd));
@@ -93,5 +98,6 @@ adz_tensor *adz_softshrink(adz_tensor *x, double lambd)
 /* torch.nn.functional.threshold. NaN stays, and its gradient is dy. */
 adz_tensor *adz_threshold(adz_tensor *x, double threshold, double value)
 {
+    ADZI_COMPOSED();
     return adz_masked_fill(x, adz_le_number(x, threshold), value);
 }

@@ -9,6 +9,7 @@
 /* The fraction, torch.frac: y = x - trunc(x), with the sign of x. The gradient is 1. */
 adz_tensor *adz_frac(adz_tensor *x)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("frac", "x", x)) {
         return NULL;
     }
@@ -33,17 +34,21 @@ static adz_tensor *as_float(const char *op, const char *name, adz_tensor *x)
 /* torch.addcdiv. Integers are divided as floats, which PyTorch refuses. */
 adz_tensor *adz_addcdiv(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value)
 {
+    ADZI_COMPOSED();
     return adz_add(x, adz_div(adz_mul_number(as_float("addcdiv", "a", a), value), b));
 }
 
+/* The quotient is made first, so x is unchanged if that fails. */
 adz_tensor *adz_addcdiv_(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value)
 {
+    ADZI_COMPOSED();
     return adz_add_(x, adz_div(adz_mul_number(as_float("addcdiv_", "a", a), value), b));
 }
 
 /* torch.bitwise_not, the exclusive or with bits that are all 1. */
 adz_tensor *adz_bitwise_not(adz_tensor *x)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("bitwise_not", "x", x)) {
         return NULL;
     }
@@ -58,19 +63,24 @@ adz_tensor *adz_bitwise_not(adz_tensor *x)
     return adz_bitwise_xor(x, adz_scalar(x->dtype == ADZ_U8 ? 255 : -1, (adz_dtype)x->dtype));
 }
 
+/* Angles in radians from degrees, torch.deg2rad. Integers become f32. */
 adz_tensor *adz_deg2rad(adz_tensor *x)
 {
+    ADZI_COMPOSED();
     return adz_mul_number(x, 0.017453292519943295);
 }
 
+/* Angles in degrees from radians, torch.rad2deg. Integers become f32. */
 adz_tensor *adz_rad2deg(adz_tensor *x)
 {
+    ADZI_COMPOSED();
     return adz_mul_number(x, 57.295779513082323);
 }
 
 /* torch.float_power: a power in f64. */
 adz_tensor *adz_float_power(adz_tensor *a, adz_tensor *b)
 {
+    ADZI_COMPOSED();
     return adz_pow(adz_to(a, ADZ_F64), adz_to(b, ADZ_F64));
 }
 
@@ -78,17 +88,20 @@ adz_tensor *adz_float_power(adz_tensor *a, adz_tensor *b)
  * where both are NaN, a has all of it. */
 adz_tensor *adz_fmax(adz_tensor *a, adz_tensor *b)
 {
+    ADZI_COMPOSED();
     return adz_where(adz_isnan(b), a, adz_where(adz_isnan(a), b, adz_maximum(a, b)));
 }
 
 adz_tensor *adz_fmin(adz_tensor *a, adz_tensor *b)
 {
+    ADZI_COMPOSED();
     return adz_where(adz_isnan(b), a, adz_where(adz_isnan(a), b, adz_minimum(a, b)));
 }
 
 /* torch.heaviside: 0 below 0, 1 above 0, `values` at 0. That of NaN is 0, as in PyTorch. */
 adz_tensor *adz_heaviside(adz_tensor *x, adz_tensor *values)
 {
+    ADZI_COMPOSED();
     adz_tensor *above = adz_gt_number(x, 0);
     return above != NULL
                ? adz_where(adz_eq_number(x, 0), values, adz_to(above, (adz_dtype)x->dtype))
@@ -109,6 +122,7 @@ static bool is_tolerance(const char *name, double tolerance)
  * close only between equals. */
 adz_tensor *adz_isclose(adz_tensor *a, adz_tensor *b, double rtol, double atol, bool equal_nan)
 {
+    ADZI_COMPOSED();
     a = adz_detach(a);
     b = adz_detach(b);
     adz_tensor *close = adz_eq(a, b);
@@ -132,6 +146,7 @@ adz_tensor *adz_isclose(adz_tensor *a, adz_tensor *b, double rtol, double atol, 
 /* torch.lcm: |a / gcd(a, b) b|, and 0 where both are 0. */
 adz_tensor *adz_lcm(adz_tensor *a, adz_tensor *b)
 {
+    ADZI_COMPOSED();
     adz_tensor *divisor = adz_gcd(a, b);
     if (divisor == NULL) {
         return NULL;
@@ -145,6 +160,7 @@ adz_tensor *adz_lcm(adz_tensor *a, adz_tensor *b)
  * anyway. */
 adz_tensor *adz_ldexp(adz_tensor *x, adz_tensor *other)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("ldexp", "x", x) || !adzi_check_tensor("ldexp", "other", other)) {
         return NULL;
     }
@@ -163,6 +179,7 @@ adz_tensor *adz_ldexp(adz_tensor *x, adz_tensor *other)
  * constant, so that large numbers keep their digits. */
 adz_tensor *adz_logaddexp2(adz_tensor *a, adz_tensor *b)
 {
+    ADZI_COMPOSED();
     const double log_2 = 0.69314718055994530942;
     a = as_float("logaddexp2", "a", a);
     b = as_float("logaddexp2", "b", b);
@@ -176,6 +193,7 @@ adz_tensor *adz_logaddexp2(adz_tensor *a, adz_tensor *b)
 /* torch.nan_to_num. The gradient is 0 where an element was replaced. */
 adz_tensor *adz_nan_to_num(adz_tensor *x, double nan, double posinf, double neginf)
 {
+    ADZI_COMPOSED();
     adz_tensor *nans = adz_isnan(x);
     if (nans == NULL) {
         return NULL;

@@ -52,7 +52,9 @@ adz_tensor *adz_fill_(adz_tensor *x, double value)
     return ADZI_RUN_STEPS_(&adzi_op_fill, steps, &(fill_attr){ value }, x);
 }
 
+/* A fill with 0, torch.Tensor.zero_. */
 adz_tensor *adz_zero_(adz_tensor *x)
 {
+    ADZI_COMPOSED();
     return adz_fill_(x, 0);
 }

@@ -455,6 +455,7 @@ adz_tensor *adz_logit(adz_tensor *x, double eps)
 
 adz_tensor *adz_polygamma(int n, adz_tensor *x)
 {
+    ADZI_COMPOSED();
     enum { MOST = 100 };
     if (n < 0 || n > MOST) {
         return adzi_fail(

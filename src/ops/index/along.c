@@ -1,10 +1,11 @@
 #include <math.h>
 
+#include "ops/index/indices.h"
 #include "ops/op.h"
 
 /* Adds, writes or fills subtensors at a list of indices along one dimension: torch.index_add,
- * index_copy and index_fill. Compositions: scatter_add and scatter, which check the indices, with
- * the list spread over the subtensors. */
+ * index_copy and index_fill. Compositions: scatter_add and scatter with the list expanded over the
+ * subtensors, which takes no memory. */
 
 /* Whether source[...] has the dtype and the shape of the subtensors that are written. */
 static bool fits(
@@ -28,7 +29,7 @@ static bool fits(
     return same;
 }
 
-/* Checks the arguments, and spreads the list over the subtensors: the index in the shape of source,
+/* Checks the arguments, and expands the list over the subtensors: the index in the shape of source,
  * which may be NULL. *dim becomes 0 .. rank-1. */
 static adz_tensor *spread(
     const char *op, adz_tensor *x, int *dim, adz_tensor *index, adz_tensor *source)
@@ -58,6 +59,7 @@ static adz_tensor *spread(
     if (source != NULL && !fits(op, x, *dim, source, shape)) {
         return NULL;
     }
+    index = adzi_indices_of(op, index, x->sizes[*dim], "positions of a dimension of x", x);
     return adz_expand(adz_reshape(index, list), shape);
 }
 
@@ -65,6 +67,7 @@ static adz_tensor *spread(
 adz_tensor *adz_index_add(
     adz_tensor *x, int dim, adz_tensor *index, adz_tensor *source, double alpha)
 {
+    ADZI_COMPOSED();
     static const char op[] = "index_add";
     if (source == NULL) {
         return adzi_fail(op, ADZ_ERR_NULL, "source is NULL");
@@ -87,6 +90,7 @@ adz_tensor *adz_index_add(
 /* Of several subtensors for one index the last stays, as adz_scatter has it. */
 adz_tensor *adz_index_copy(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *source)
 {
+    ADZI_COMPOSED();
     static const char op[] = "index_copy";
     if (source == NULL) {
         return adzi_fail(op, ADZ_ERR_NULL, "source is NULL");
@@ -98,6 +102,7 @@ adz_tensor *adz_index_copy(adz_tensor *x, int dim, adz_tensor *index, adz_tensor
 /* The value is a constant, so gradients flow to the other elements of x alone. */
 adz_tensor *adz_index_fill(adz_tensor *x, int dim, adz_tensor *index, double value)
 {
+    ADZI_COMPOSED();
     adz_tensor *at = spread("index_fill", x, &dim, index, NULL);
     adz_tensor *numbers =
         at != NULL ? adz_full(adz_tensor_shape(at), value, (adz_dtype)x->dtype) : NULL;

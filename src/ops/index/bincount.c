@@ -59,8 +59,10 @@ static int64_t length(const adz_tensor *x, int64_t minlength)
     return n;
 }
 
+/* torch.bincount. The length of the result depends on the elements of x. */
 adz_tensor *adz_bincount(adz_tensor *x, adz_tensor *weights, int64_t minlength)
 {
+    ADZI_COMPOSED();
     if (!check(x, weights, minlength)) {
         return NULL;
     }

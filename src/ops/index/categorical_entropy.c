@@ -4,6 +4,7 @@
  * probability of 0 is replaced by a finite number, so that their product is 0. */
 adz_tensor *adz_categorical_entropy(adz_tensor *logits)
 {
+    ADZI_COMPOSED();
     static const char op[] = "categorical_entropy";
     if (!adzi_check_tensor(op, "logits", logits)) {
         return NULL;

@@ -4,6 +4,7 @@
  * log_softmax. A composition. */
 adz_tensor *adz_categorical_log_prob(adz_tensor *logits, adz_tensor *value)
 {
+    ADZI_COMPOSED();
     static const char op[] = "categorical_log_prob";
     if (!adzi_check_tensor(op, "logits", logits) || !adzi_check_tensor(op, "value", value)) {
         return NULL;

@@ -4,6 +4,7 @@
  * with replacement from the softmax of each row. */
 adz_tensor *adz_categorical_sample(adz_tensor *logits, int64_t n, adz_generator *generator)
 {
+    ADZI_COMPOSED();
     static const char op[] = "categorical_sample";
     if (!adzi_check_tensor(op, "logits", logits)) {
         return NULL;

@@ -243,9 +243,11 @@ static adz_tensor *of_offsets(const bag_call *c)
     return mean_of(sums, sums_of(c, ones, bags));
 }
 
+/* Bags of one size and bags that offsets divide are computed in two ways. */
 adz_tensor *adz_embedding_bag(adz_tensor *ids, adz_tensor *weight, adz_tensor *offsets,
     adz_tensor *per_sample_weights, const adz_embedding_bag_options *options)
 {
+    ADZI_COMPOSED();
     bag_call c = {
         .ids = ids, .weight = weight, .offsets = offsets, .factors = per_sample_weights
     };

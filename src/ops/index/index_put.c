@@ -261,12 +261,8 @@ static bool add_index(coordinates *c, const adz_tensor *x, adz_tensor *index)
             op, ADZ_ERR_SHAPE, "there are more indices than dimensions of x%s", adzi_text_shape(x));
         return false;
     }
-    adz_tensor *at = adzi_compact(op, adz_to(index, ADZ_I64));
-    const bool open = adzi_trace_open(true); /* a check is no computation of the trace */
-    const bool within =
-        at != NULL && adzi_indices_within(op, at, x->sizes[c->dims], positions[c->dims], x);
-    adzi_trace_open(open);
-    if (!within) {
+    adz_tensor *at = adzi_indices_of(op, index, x->sizes[c->dims], positions[c->dims], x);
+    if (at == NULL) {
         return false;
     }
     c->along[c->dims++] = at;

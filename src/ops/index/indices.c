@@ -1,5 +1,6 @@
 #include "ops/index/indices.h"
 
+#include "base/tracer.h"
 #include "ops/index/indices.kernel.h"
 
 /* Checks of index tensors, shared by the operators that take one. An index is i64 or i32 and counts
@@ -81,4 +82,54 @@ bool adzi_indices_within(
     const report_args shown = { op, of, adz_tensor_shape(index), adz_tensor_shape(t), index->numel,
         at, size, args.within };
     return adzi_repeat(report, report_args, &shown) == ADZ_OK;
+}
+
+/* The check is no computation of a trace. */
+adz_tensor *adzi_indices_of(
+    const char *op, adz_tensor *index, int64_t size, const char *of, const adz_tensor *t)
+{
+    adz_tensor *at = adzi_compact(op, adz_to(index, ADZ_I64));
+    const bool open = adzi_trace_open(true);
+    const bool within = at != NULL && adzi_indices_within(op, at, size, of, t);
+    adzi_trace_open(open);
+    return within ? at : NULL;
+}
+
+/* Whether dimensions of an i64 index were expanded, and the others are contiguous. */
+static bool is_expanded(const adz_tensor *index)
+{
+    bool expanded = false, dense = index->dtype == ADZ_I64 && index->numel > 0;
+    int64_t stride = 1;
+    for (int d = index->rank - 1; d >= 0 && dense; --d) {
+        if (index->sizes[d] > 1 && index->strides[d] == 0) {
+            expanded = true;
+        } else if (index->sizes[d] > 1) {
+            dense = index->strides[d] == stride;
+            stride *= index->sizes[d];
+        }
+    }
+    return expanded && dense;
+}
+
+/* The numbers of an expanded index that lie in memory. */
+static adz_tensor *unexpanded(adz_tensor *index)
+{
+    const bool open = adzi_trace_open(true);
+    adz_tensor *dense = index;
+    for (int d = 0; d < index->rank && dense != NULL; ++d) {
+        dense = index->strides[d] == 0 ? adz_narrow(dense, d, 0, 1) : dense;
+    }
+    adzi_trace_open(open);
+    return dense;
+}
+
+bool adzi_want_strided_indices(
+    adzi_call *call, int i, int64_t size, const char *of, const adz_tensor *t)
+{
+    const char *op = call->op->name;
+    if (!is_expanded(call->in[i])) {
+        return adzi_want_indices(call, i) && adzi_indices_within(op, call->in[i], size, of, t);
+    }
+    const adz_tensor *dense = unexpanded(call->in[i]);
+    return dense != NULL && adzi_indices_within(op, dense, size, of, t);
 }

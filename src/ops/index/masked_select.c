@@ -6,6 +6,7 @@
  * their positions, and index_select. */
 adz_tensor *adz_masked_select(adz_tensor *x, adz_tensor *mask)
 {
+    ADZI_COMPOSED();
     static const char op[] = "masked_select";
     adz_shape shape = { .rank = 0 };
     if (!adzi_check_tensor(op, "x", x) || !adzi_check_tensor(op, "mask", mask)) {

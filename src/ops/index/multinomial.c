@@ -249,6 +249,7 @@ static adz_tensor *without_replacement(adz_tensor *p, int64_t n, adz_generator *
 adz_tensor *adz_multinomial(
     adz_tensor *weights, int64_t n, bool replacement, adz_generator *generator)
 {
+    ADZI_COMPOSED();
     adzi_call call;
     if (!ADZI_ENTER(&call, multinomial, weights) || !adzi_want_float(&call, 0) ||
         !adzi_may_draw("multinomial")) {

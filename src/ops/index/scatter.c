@@ -59,7 +59,7 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     }
 }
 
-/* The check makes the index contiguous, so nothing more is copied. */
+/* The kernels take strides, so nothing is copied. */
 const adzi_op adzi_op_scatter = { .name = "scatter",
     .backward = backward,
     ADZI_ATTRIBUTES(scatter_attr, fields),
@@ -74,7 +74,8 @@ adz_tensor *adzi_scatter_part(const char *op, adz_tensor *x, adz_tensor *index, 
     }
     adz_tensor *part = src;
     if (index->numel == 0) { /* writes nothing, whatever its shape and that of src */
-        return adz_zeros(adz_tensor_shape(index), (adz_dtype)src->dtype);
+        adz_tensor *list = adz_reshape(src, ADZ_SHAPE(src->numel));
+        return adz_reshape(adz_narrow(list, 0, 0, 0), adz_tensor_shape(index));
     }
     if (!adzi_index_fits(op, index, src, "src", -1)) {
         return NULL;

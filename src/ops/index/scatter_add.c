@@ -25,6 +25,21 @@ typedef struct {
     int dim; /* the dimension along which the index counts, 0 or more */
 } scatter_attr;
 
+/* The elements of dy at the index. One that is a list, expanded over the other dimensions, needs no
+ * memory for its copies. */
+static adz_tensor *read_at(adz_tensor *dy, int dim, adz_tensor *index)
+{
+    bool list = dy->rank > 1;
+    for (int d = 0; d < dy->rank && list; ++d) {
+        list = d == dim || (index->strides[d] == 0 && index->sizes[d] == dy->sizes[d]);
+    }
+    adz_tensor *numbers = index;
+    for (int d = dy->rank - 1; d >= 0 && list && numbers != NULL; --d) {
+        numbers = d != dim ? adz_select(numbers, d, 0) : numbers;
+    }
+    return list ? adz_index_select(dy, dim, numbers) : adz_gather(dy, dim, index);
+}
+
 /* dx = dy and dsrc = dy read at the index. Where src is larger than the index, dsrc is padded with
  * zeros. gather is an operator, so the gradient can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -32,11 +47,16 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (adzi_needs(node, 0)) {
         dx[0] = dy[0];
     }
-    adz_tensor *index = adzi_saved_input(node, 1);
-    if (!adzi_needs(node, 2) || (index != NULL && index->numel == 0)) {
+    if (!adzi_needs(node, 2)) {
         return ADZ_OK;
     }
-    adz_tensor *read = adz_gather(dy[0], adzi_attr(node, scatter_attr)->dim, index);
+    adz_tensor *index = adzi_saved_input(node, 1);
+    if (index != NULL && index->numel == 0) { /* which has any shape */
+        dx[2] = adz_zeros(adzi_input_shape(node, 2), (adz_dtype)dy[0]->dtype);
+        return adzi_status(dx[2]);
+    }
+    adz_tensor *read =
+        index != NULL ? read_at(dy[0], adzi_attr(node, scatter_attr)->dim, index) : NULL;
     if (read == NULL) {
         return adzi_status(NULL);
     }
@@ -53,13 +73,14 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 }
 
 /* Reads dy at the index without checking the index again, which the forward has done. An index
- * smaller than src takes the expression, which pads. */
+ * smaller than src takes the expression, which pads, and so does one that was expanded. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adz_shape shape = adzi_input_shape(node, 2);
     adz_tensor *index = adzi_saved_input(node, 1);
     /* True if the index covers all of src, so that dsrc needs no padding. */
-    bool same = index != NULL && index->rank == shape.rank && index->numel > 0;
+    bool same =
+        index != NULL && index->rank == shape.rank && index->numel > 0 && adzi_is_contiguous(index);
     for (int d = 0; d < shape.rank && same; ++d) {
         same = index->sizes[d] == shape.sizes[d];
     }
@@ -103,9 +124,8 @@ bool adzi_scatter_check(adzi_call *call, void *block)
     }
     return (index->numel == 0 || (adzi_index_fits(op, index, x, "x", dim) &&
                                      adzi_index_fits(op, index, src, "src", -1))) &&
-           adzi_want_indices(call, 1) &&
-           adzi_indices_within(op, call->in[1], x->rank > 0 ? x->sizes[dim] : 1,
-               "positions of a dimension of x", x);
+           adzi_want_strided_indices(
+               call, 1, x->rank > 0 ? x->sizes[dim] : 1, "positions of a dimension of x", x);
 }
 
 /* True if slices of f32 are so long that they are summed in f64. */
@@ -183,7 +203,7 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     }
 }
 
-/* The check makes the index contiguous, so nothing more is copied. */
+/* The kernels take strides, so nothing is copied. */
 const adzi_op adzi_op_scatter_add = { .name = "scatter_add",
     .backward = backward,
     .fused = fused,

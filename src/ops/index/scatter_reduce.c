@@ -195,9 +195,12 @@ static bool check(const adz_tensor *x, adz_scatter_reduction reduce)
     return true;
 }
 
+/* torch.scatter_reduce. Without x, its elements at the indices are replaced before the reduction.
+ */
 adz_tensor *adz_scatter_reduce(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src,
     adz_scatter_reduction reduce, bool include_self)
 {
+    ADZI_COMPOSED();
     adz_tensor *part = adzi_scatter_part(op, x, index, src);
     if (part == NULL || !check(x, reduce)) {
         return NULL;

@@ -36,6 +36,7 @@ static bool check(const adz_tensor *c, const adz_tensor *a, const adz_tensor *b)
  * dtype still counts. */
 adz_tensor *adz_addmm(adz_tensor *c, adz_tensor *a, adz_tensor *b, double beta, double alpha)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("addmm", "c", c) || !adzi_check_tensor("addmm", "a", a) ||
         !adzi_check_tensor("addmm", "b", b) || !check(c, a, b)) {
         return NULL;

@@ -18,8 +18,10 @@ static bool fits(const adz_tensor *x1, const adz_tensor *x2, const adz_tensor *w
            x1->sizes[last] == weight->sizes[1] && x2->sizes[last] == weight->sizes[2];
 }
 
+/* torch.nn.functional.bilinear; bias may be ADZ_NONE. */
 adz_tensor *adz_bilinear(adz_tensor *x1, adz_tensor *x2, adz_tensor *weight, adz_tensor *bias)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor(name, "x1", x1) || !adzi_check_tensor(name, "x2", x2) ||
         !adzi_check_tensor(name, "weight", weight)) {
         return NULL;

@@ -5,6 +5,7 @@
  * m, n]. Unlike matmul it broadcasts nothing. The node is that of matmul. */
 adz_tensor *adz_bmm(adz_tensor *a, adz_tensor *b)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("bmm", "a", a) || !adzi_check_tensor("bmm", "b", b)) {
         return NULL;
     }

@@ -6,6 +6,7 @@
  * no correlation and therefore have no gradient. */
 adz_tensor *adz_corrcoef(adz_tensor *x)
 {
+    ADZI_COMPOSED();
     static const char op[] = "corrcoef";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

@@ -73,6 +73,7 @@ static adz_tensor *divisor(adz_tensor *w, adz_tensor *sum, adz_tensor *aweights,
 /* Squares are computed as far * (w far)^T, one product whose result is symmetric. */
 adz_tensor *adz_cov(adz_tensor *x, adz_tensor *fweights, adz_tensor *aweights, int64_t correction)
 {
+    ADZI_COMPOSED();
     if (!check(x, fweights, aweights)) {
         return NULL;
     }

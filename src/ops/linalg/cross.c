@@ -7,6 +7,7 @@
  * A composition: a and b are rolled by one and by two elements. */
 adz_tensor *adz_cross(adz_tensor *a, adz_tensor *b, int dim)
 {
+    ADZI_COMPOSED();
     static const char op[] = "cross";
     if (!adzi_check_tensor(op, "a", a) || !adzi_check_tensor(op, "b", b)) {
         return NULL;

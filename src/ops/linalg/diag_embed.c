@@ -6,6 +6,7 @@
  *     [x0 0 0 0 x1 0 0 0 x2] is [x0 0 0][0 x1 0][0 0 x2] */
 adz_tensor *adz_diag_embed(adz_tensor *x, int64_t offset, int dim1, int dim2)
 {
+    ADZI_COMPOSED();
     static const char op[] = "diag_embed";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

@@ -241,6 +241,7 @@ static adz_tensor *contract(named *a, named *b, const adzi_einsum *plan)
 /* b is ADZ_NONE for an equation of one operand, such as a trace or a transpose. */
 adz_tensor *adz_einsum(const char *equation, adz_tensor *a, adz_tensor *b)
 {
+    ADZI_COMPOSED();
     adzi_einsum plan;
     if (equation == NULL) {
         return adzi_fail_null("einsum", "equation");

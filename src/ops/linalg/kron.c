@@ -7,6 +7,7 @@
  * A composition: each dimension of a gets one of size 1 behind it, and each of b one before it. */
 adz_tensor *adz_kron(adz_tensor *a, adz_tensor *b)
 {
+    ADZI_COMPOSED();
     static const char op[] = "kron";
     if (!adzi_check_tensor(op, "a", a) || !adzi_check_tensor(op, "b", b)) {
         return NULL;

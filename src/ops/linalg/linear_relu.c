@@ -163,6 +163,7 @@ const adzi_op adzi_op_linear_relu = { .name = "linear_relu",
 /* The operator without dropout. */
 adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
+    ADZI_COMPOSED();
     return adz_linear_relu_dropout(x, weight, bias, 0, false, NULL);
 }
 
@@ -171,6 +172,7 @@ adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tensor *bias, double p,
     bool training, adz_generator *generator)
 {
+    ADZI_COMPOSED();
     static const adzi_steps steps = {
         .check = check, .prepare = prepare, .save = save, .launch = launch
     };

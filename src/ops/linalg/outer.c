@@ -5,6 +5,7 @@
  * a. */
 adz_tensor *adz_outer(adz_tensor *a, adz_tensor *b)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("outer", "a", a) || !adzi_check_tensor("outer", "b", b)) {
         return NULL;
     }

@@ -26,8 +26,10 @@ static adz_tensor *pairs(int64_t n, bool second)
     return t;
 }
 
+/* The distances of all pairs of rows of x[N, D], torch.nn.functional.pdist. */
 adz_tensor *adz_pdist(adz_tensor *x, double p)
 {
+    ADZI_COMPOSED();
     static const char op[] = "pdist";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

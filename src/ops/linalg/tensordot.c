@@ -41,6 +41,7 @@ static bool order_of(
 
 adz_tensor *adz_tensordot(adz_tensor *a, adz_tensor *b, adz_dims a_dims, adz_dims b_dims)
 {
+    ADZI_COMPOSED();
     static const char op[] = "tensordot";
     adz_dims order[2];
     if (!adzi_check_tensor(op, "a", a) || !adzi_check_tensor(op, "b", b)) {

@@ -3,6 +3,7 @@
 /* The sum of the diagonal of a matrix, torch.trace. A composition. */
 adz_tensor *adz_trace(adz_tensor *x)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("trace", "x", x)) {
         return NULL;
     }

@@ -5,6 +5,7 @@
  * of the product. */
 adz_tensor *adz_vecdot(adz_tensor *a, adz_tensor *b, int dim)
 {
+    ADZI_COMPOSED();
     adz_tensor *products = adz_mul(a, b);
     if (products == NULL) {
         return NULL;

@@ -15,8 +15,10 @@ static adz_tensor *equal_positions(adz_tensor *a, adz_tensor *b)
     return adz_eq(adz_unsqueeze(a, -2), adz_unsqueeze(b, -3));
 }
 
+/* The distances between all rows of a and of b, torch.cdist. */
 adz_tensor *adz_cdist(adz_tensor *a, adz_tensor *b, double p)
 {
+    ADZI_COMPOSED();
     static const char op[] = "cdist";
     if (!adzi_check_tensor(op, "a", a) || !adzi_check_tensor(op, "b", b)) {
         return NULL;

@@ -38,6 +38,7 @@ static adz_tensor *size_of(adz_tensor *x)
 adz_tensor *adz_cosine_embedding_loss(
     adz_tensor *x1, adz_tensor *x2, adz_tensor *target, adz_reduction reduction, double margin)
 {
+    ADZI_COMPOSED();
     if (!check(x1, x2, target) || !adzi_check_reduction(name, reduction) ||
         !adzi_check_margin(name, margin)) {
         return NULL;

@@ -4,6 +4,7 @@
  * the product of both vectors, divided by their norms. */
 adz_tensor *adz_cosine_similarity(adz_tensor *a, adz_tensor *b, int dim, double eps)
 {
+    ADZI_COMPOSED();
     static const char op[] = "cosine_similarity";
     adz_shape shape = { .rank = 0 };
     if (!adzi_check_tensor(op, "a", a) || !adzi_check_tensor(op, "b", b) ||

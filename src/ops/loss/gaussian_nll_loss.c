@@ -84,9 +84,11 @@ static bool check(adz_tensor *x, adz_tensor *target, adz_tensor *var)
     return adzi_repeat(report_negative, negative_args, &args) == ADZ_OK;
 }
 
+/* The variance is checked on the host, in each replay of a plan, too. */
 adz_tensor *adz_gaussian_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *var,
     const adz_gaussian_nll_loss_options *options)
 {
+    ADZI_COMPOSED();
     adz_gaussian_nll_loss_options o;
     if (!ADZI_OPTIONS_TAKE(
             name, adz_gaussian_nll_loss_options, ADZ_GAUSSIAN_NLL_LOSS_OPTIONS, &o, options) ||

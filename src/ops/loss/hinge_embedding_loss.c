@@ -11,6 +11,7 @@
 adz_tensor *adz_hinge_embedding_loss(
     adz_tensor *x, adz_tensor *target, adz_reduction reduction, double margin)
 {
+    ADZI_COMPOSED();
     static const char name[] = "hinge_embedding_loss";
     int rank;
     int64_t sizes[ADZ_MAX_RANK];

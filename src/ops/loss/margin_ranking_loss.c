@@ -26,9 +26,11 @@ static bool check(const adz_tensor *x1, const adz_tensor *x2, const adz_tensor *
     return true;
 }
 
+/* A target of 1 wants x1 above x2, and one of -1 the reverse. */
 adz_tensor *adz_margin_ranking_loss(
     adz_tensor *x1, adz_tensor *x2, adz_tensor *target, adz_reduction reduction, double margin)
 {
+    ADZI_COMPOSED();
     if (!check(x1, x2, target) || !adzi_check_reduction(name, reduction) ||
         !adzi_check_margin(name, margin)) {
         return NULL;

@@ -59,6 +59,7 @@ static adz_tensor *weights_of(adz_tensor *weight, adz_tensor *target)
 adz_tensor *adz_multi_margin_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     const adz_multi_margin_loss_options *options)
 {
+    ADZI_COMPOSED();
     adz_multi_margin_loss_options o;
     if (!check(x, target, weight) || !ADZI_OPTIONS_TAKE(name, adz_multi_margin_loss_options,
                                          ADZ_MULTI_MARGIN_LOSS_OPTIONS, &o, options)) {

@@ -28,6 +28,7 @@ static bool check(const adz_tensor *x, const adz_tensor *target)
 
 adz_tensor *adz_multilabel_margin_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction)
 {
+    ADZI_COMPOSED();
     if (!check(x, target) || !adzi_check_reduction(name, reduction)) {
         return NULL;
     }

@@ -9,6 +9,7 @@
 adz_tensor *adz_multilabel_soft_margin_loss(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, adz_reduction reduction)
 {
+    ADZI_COMPOSED();
     static const char name[] = "multilabel_soft_margin_loss";
     if (!adzi_check_loss_input(name, "x", x) || !adzi_check_loss_input(name, "target", target) ||
         !adzi_check_optional(name, "weight", weight) || !adzi_check_reduction(name, reduction)) {

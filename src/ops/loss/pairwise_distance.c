@@ -4,6 +4,7 @@
  * |a - b + eps|_p over the last dimension. */
 adz_tensor *adz_pairwise_distance(adz_tensor *a, adz_tensor *b, double p, double eps, bool keepdim)
 {
+    ADZI_COMPOSED();
     static const char op[] = "pairwise_distance";
     adz_shape shape = { .rank = 0 };
     if (!adzi_check_loss_input(op, "a", a) || !adzi_check_loss_input(op, "b", b) ||

@@ -35,6 +35,7 @@ static adz_tensor *stirling(adz_tensor *t)
 adz_tensor *adz_poisson_nll_loss(
     adz_tensor *x, adz_tensor *target, const adz_poisson_nll_loss_options *options)
 {
+    ADZI_COMPOSED();
     adz_poisson_nll_loss_options o;
     if (!adzi_check_loss_input(name, "x", x) || !adzi_check_loss_input(name, "target", target) ||
         !ADZI_OPTIONS_TAKE(

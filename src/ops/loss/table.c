@@ -262,6 +262,7 @@ adz_tensor *adz_kl_div(adz_tensor *x, adz_tensor *target, adz_reduction reductio
 adz_tensor *adz_binary_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, adz_reduction reduction)
 {
+    ADZI_COMPOSED();
     /* A weight multiplies the losses before they are reduced, which is a composition. */
     if (weight == ADZ_NONE) {
         return adzi_pair_loss_call(&binary_cross_entropy_form, x, target, reduction, 0);
@@ -300,6 +301,7 @@ static adz_tensor *weighed_losses(adz_tensor *x, adz_tensor *target, adz_tensor 
 adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *target,
     adz_tensor *weight, adz_reduction reduction, adz_tensor *pos_weight)
 {
+    ADZI_COMPOSED();
     const adzi_pair_loss *form = &binary_cross_entropy_with_logits_form;
     /* The fused kernels know no weights. */
     if (weight == ADZ_NONE && pos_weight == ADZ_NONE) {

@@ -45,9 +45,11 @@ static adz_tensor *distance(adz_tensor *u, adz_tensor *v, const adz_triplet_marg
     return adz_norm(adz_add_number(adz_sub(u, v), o->eps), o->p, ADZ_DIMS(-1), ADZ_DROPDIM);
 }
 
+/* The distances are p-norms of differences, to which eps is added. */
 adz_tensor *adz_triplet_margin_loss(adz_tensor *anchor, adz_tensor *positive, adz_tensor *negative,
     const adz_triplet_margin_loss_options *options)
 {
+    ADZI_COMPOSED();
     adz_triplet_margin_loss_options o;
     if (!check(anchor, positive, negative) ||
         !ADZI_OPTIONS_TAKE(

@@ -23,13 +23,6 @@ static const adz_field fields[] = {
 ADZ_OPTIONS_TABLE(adz_triplet_margin_with_distance_loss_options,
     ADZ_TRIPLET_MARGIN_WITH_DISTANCE_LOSS_OPTIONS, fields)
 
-/* PyTorch's default distance. */
-static adz_tensor *euclidean(adz_tensor *a, adz_tensor *b, void *user)
-{
-    (void)user;
-    return adz_pairwise_distance(a, b, 2, 1e-6, ADZ_DROPDIM);
-}
-
 /* One call of the distance. */
 typedef struct {
     adz_distance_function d;
@@ -44,9 +37,12 @@ static bool measure(void *state)
     return m->y != NULL;
 }
 
-/* d(a, b); NULL with the error recorded. */
+/* d(a, b), or PyTorch's default distance if d is NULL; NULL with the error recorded. */
 static adz_tensor *distance(adz_distance_function d, adz_tensor *a, adz_tensor *b, void *user)
 {
+    if (d == NULL) {
+        return adz_pairwise_distance(a, b, 2, 1e-6, ADZ_DROPDIM);
+    }
     const adzi_door door = { .op = name };
     measuring m = { d, a, b, NULL, user };
     const bool good = adzi_through_door(&door, measure, &m);
@@ -71,17 +67,19 @@ static bool check(const adz_tensor *anchor, const adz_tensor *positive, const ad
     return true;
 }
 
+/* The distances are tensors of one shape, which the program or pairwise_distance computes. */
 adz_tensor *adz_triplet_margin_with_distance_loss(adz_tensor *anchor, adz_tensor *positive,
     adz_tensor *negative, adz_distance_function distance_function, void *user,
     const adz_triplet_margin_with_distance_loss_options *options)
 {
+    ADZI_COMPOSED();
     adz_triplet_margin_with_distance_loss_options o;
     if (!check(anchor, positive, negative) ||
         !ADZI_OPTIONS_TAKE(name, adz_triplet_margin_with_distance_loss_options,
             ADZ_TRIPLET_MARGIN_WITH_DISTANCE_LOSS_OPTIONS, &o, options)) {
         return NULL;
     }
-    const adz_distance_function d = distance_function != NULL ? distance_function : euclidean;
+    const adz_distance_function d = distance_function;
     adz_tensor *near = distance(d, anchor, positive, user);
     adz_tensor *far = near != NULL ? distance(d, anchor, negative, user) : NULL;
     if (far != NULL && o.swap) {

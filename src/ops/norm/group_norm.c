@@ -30,9 +30,11 @@ static bool check(
            adzi_check_channels("group_norm", x, bias, "bias");
 }
 
+/* Each group is a row for layer_norm; weight and bias are those of channels. */
 adz_tensor *adz_group_norm(
     adz_tensor *x, int64_t num_groups, adz_tensor *weight, adz_tensor *bias, double eps)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("group_norm", "x", x) ||
         !adzi_check_optional("group_norm", "weight", weight) ||
         !adzi_check_optional("group_norm", "bias", bias) || !check(x, num_groups, weight, bias)) {

@@ -68,9 +68,11 @@ static adz_tensor *per_sample(adz_tensor *t, int64_t samples)
     return adzi_is_none(t) ? t : adz_repeat(t, ADZ_SHAPE(samples));
 }
 
+/* x is [N, C, ...]; weight, bias and the running statistics are [C]. */
 adz_tensor *adz_instance_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
     adz_tensor *weight, adz_tensor *bias, bool use_input_stats, double momentum, double eps)
 {
+    ADZI_COMPOSED();
     static const char op[] = "instance_norm";
     if (!adzi_check_tensor(op, "x", x) || !adzi_check_optional(op, "running_mean", running_mean) ||
         !adzi_check_optional(op, "running_var", running_var) ||

@@ -21,6 +21,7 @@ static adz_tensor *mean_square_around(adz_tensor *x, int64_t size)
 adz_tensor *adz_local_response_norm(
     adz_tensor *x, int64_t size, double alpha, double beta, double k)
 {
+    ADZI_COMPOSED();
     static const char op[] = "local_response_norm";
     if (!adzi_check_tensor(op, "x", x) || !adzi_field_takes(op, &size_row, (double)size)) {
         return NULL;

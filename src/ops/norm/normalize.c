@@ -8,6 +8,7 @@ static const adz_field eps_row = { .name = "eps", .kind = ADZ_FIELD_F64, ADZ_AT_
  * composition, whose parts carry the gradient. */
 adz_tensor *adz_normalize(adz_tensor *x, double p, int dim, double eps)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("normalize", "x", x)) {
         return NULL;
     }

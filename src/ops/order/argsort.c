@@ -3,6 +3,7 @@
 /* The indices of adz_sort, torch.argsort. No gradient flows through them. */
 adz_tensor *adz_argsort(adz_tensor *x, int dim, bool descending)
 {
+    ADZI_COMPOSED();
     adz_tensor *indices = NULL;
     if (!adzi_check_tensor("argsort", "x", x)) {
         return NULL;

@@ -74,8 +74,10 @@ static bool check(const adz_tensor *x, int64_t bins, double min, double max)
     return true;
 }
 
+/* Elements outside the range count nowhere. */
 adz_tensor *adz_histc(adz_tensor *x, int64_t bins, double min, double max)
 {
+    ADZI_COMPOSED();
     if (!check(x, bins, min, max)) {
         return NULL;
     }

@@ -4,6 +4,7 @@
  * smallest elements, or of the n - k + 1 largest ones if these are fewer. */
 adz_tensor *adz_kthvalue(adz_tensor *x, int64_t k, int dim, bool keepdim, adz_tensor **indices)
 {
+    ADZI_COMPOSED();
     static const char op[] = "kthvalue";
     if (indices != NULL) {
         *indices = NULL;

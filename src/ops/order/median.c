@@ -4,6 +4,7 @@
  * slices are sorted, and NaN comes last, so that a slice has a NaN if its last element is one. */
 adz_tensor *adz_median(adz_tensor *x, int dim, bool keepdim, adz_tensor **indices)
 {
+    ADZI_COMPOSED();
     static const char op[] = "median";
     if (indices != NULL) {
         *indices = NULL;

@@ -33,8 +33,10 @@ static adz_tensor *longest_run(adz_tensor *sorted, int d)
     return most != NULL ? adz_sub(at, most) : NULL;
 }
 
+/* torch.mode. Of several values that are most frequent, the smallest one. */
 adz_tensor *adz_mode(adz_tensor *x, int dim, bool keepdim, adz_tensor **indices)
 {
+    ADZI_COMPOSED();
     static const char op[] = "mode";
     if (indices != NULL) {
         *indices = NULL;

@@ -70,8 +70,10 @@ static int64_t rounded(const adzi_rounding *rounding, double position, int64_t n
     return at < (double)n ? (int64_t)at : n - 1;
 }
 
+/* One quantile, torch.quantile. */
 adz_tensor *adz_quantile(adz_tensor *x, double q, int dim, bool keepdim, adz_quantile_rule rule)
 {
+    ADZI_COMPOSED();
     static const char op[] = "quantile";
     const adzi_quantile_method *method = adzi_quantile_check(op, x, rule, &dim);
     if (method == NULL) {

@@ -100,9 +100,11 @@ static adz_tensor *along(
     return adz_masked_fill(y, adz_reshape(adz_logical_not(inside), column), (double)NAN);
 }
 
+/* Several quantiles, which become the first dimension of the result. */
 adz_tensor *adz_quantiles(
     adz_tensor *x, adz_tensor *q, int dim, bool keepdim, adz_quantile_rule rule)
 {
+    ADZI_COMPOSED();
     const adzi_quantile_method *method = adzi_quantile_check("quantiles", x, rule, &dim);
     if (method == NULL || !check(x, q)) {
         return NULL;

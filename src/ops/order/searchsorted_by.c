@@ -5,6 +5,7 @@
  * order does. */
 adz_tensor *adz_searchsorted_by(adz_tensor *x, adz_tensor *sorter, adz_tensor *values, bool right)
 {
+    ADZI_COMPOSED();
     static const char op[] = "searchsorted_by";
     if (!adzi_check_tensor(op, "x", x) || !adzi_check_tensor(op, "sorter", sorter)) {
         return NULL;

@@ -4,6 +4,7 @@
  * topk sorts them by the kernel of sort.kernel.c, unless the slices are short. */
 adz_tensor *adz_sort(adz_tensor *x, int dim, bool descending, adz_tensor **indices)
 {
+    ADZI_COMPOSED();
     if (indices != NULL) {
         *indices = NULL;
     }

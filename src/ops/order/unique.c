@@ -78,6 +78,7 @@ bool adzi_unique_begin(const char *op, adz_tensor *x, adz_tensor **inverse, adz_
 
 adz_tensor *adz_unique(adz_tensor *x, adz_tensor **inverse, adz_tensor **counts)
 {
+    ADZI_COMPOSED();
     adz_tensor *order = NULL;
     if (!adzi_unique_begin("unique", x, inverse, counts)) {
         return NULL;

@@ -4,6 +4,7 @@
  * the one dimension of a vector. A composition. */
 adz_tensor *adz_unique_consecutive(adz_tensor *x, adz_tensor **inverse, adz_tensor **counts)
 {
+    ADZI_COMPOSED();
     if (!adzi_unique_begin("unique_consecutive", x, inverse, counts)) {
         return NULL;
     }

@@ -24,6 +24,7 @@ static adz_tensor *beginnings(adz_tensor *x, int dim, int64_t n)
 adz_tensor *adz_unique_consecutive_dim(
     adz_tensor *x, int dim, adz_tensor **inverse, adz_tensor **counts)
 {
+    ADZI_COMPOSED();
     static const char op[] = "unique_consecutive_dim";
     if (!adzi_unique_begin(op, x, inverse, counts)) {
         return NULL;

@@ -31,6 +31,7 @@ static bool order_subtensors(adz_tensor *x, int dim, adz_tensor **order, adz_ten
 
 adz_tensor *adz_unique_dim(adz_tensor *x, int dim, adz_tensor **inverse, adz_tensor **counts)
 {
+    ADZI_COMPOSED();
     static const char op[] = "unique_dim";
     if (!adzi_unique_begin(op, x, inverse, counts)) {
         return NULL;

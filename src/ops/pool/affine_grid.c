@@ -71,8 +71,10 @@ static bool check(const adz_tensor *theta, const adz_shape *size)
            ADZ_OK;
 }
 
+/* The grid of positions that theta maps, torch.nn.functional.affine_grid. */
 adz_tensor *adz_affine_grid(adz_tensor *theta, adz_shape size, bool align_corners)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor(name, "theta", theta) || !check(theta, &size)) {
         return NULL;
     }

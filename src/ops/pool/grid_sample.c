@@ -174,6 +174,7 @@ static bool check(const adz_tensor *x, const adz_tensor *grid, adz_grid_mode mod
 
 adz_tensor *adz_grid_sample(adz_tensor *x, adz_tensor *grid, const adz_grid_sample_options *options)
 {
+    ADZI_COMPOSED();
     adz_grid_sample_options o;
     if (!adzi_check_tensor(name, "x", x) || !adzi_check_tensor(name, "grid", grid) ||
         !ADZI_OPTIONS_TAKE(name, adz_grid_sample_options, ADZ_GRID_SAMPLE_OPTIONS, &o, options) ||

@@ -104,20 +104,26 @@ static adz_tensor *lp_pool(const char *op, int n, adz_tensor *x, double norm_typ
         adz_pow_number(sums, 1 / norm_type), zero, norm_type > 0 ? 0 : (double)INFINITY);
 }
 
+/* x is [C, L] or [N, C, L]. */
 adz_tensor *adz_lp_pool1d(
     adz_tensor *x, double norm_type, int64_t kernel_size, const adz_lp_pool_options *options)
 {
+    ADZI_COMPOSED();
     return lp_pool("lp_pool1d", 1, x, norm_type, ADZ_SHAPE(kernel_size), options);
 }
 
+/* x is [C, H, W] or [N, C, H, W]. */
 adz_tensor *adz_lp_pool2d(
     adz_tensor *x, double norm_type, adz_shape kernel_size, const adz_lp_pool_options *options)
 {
+    ADZI_COMPOSED();
     return lp_pool("lp_pool2d", 2, x, norm_type, kernel_size, options);
 }
 
+/* x is [C, D, H, W] or [N, C, D, H, W]. */
 adz_tensor *adz_lp_pool3d(
     adz_tensor *x, double norm_type, adz_shape kernel_size, const adz_lp_pool_options *options)
 {
+    ADZI_COMPOSED();
     return lp_pool("lp_pool3d", 3, x, norm_type, kernel_size, options);
 }

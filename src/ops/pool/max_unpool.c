@@ -126,20 +126,26 @@ adz_tensor *adzi_max_unpool(const char *op, int n, adz_tensor *x, adz_tensor *in
     return adz_reshape(adz_index_put(zeros, at, 2, adz_reshape(x, flat), false), shape);
 }
 
+/* x is [C, L] or [N, C, L], and indices are those of max_pool1d. */
 adz_tensor *adz_max_unpool1d(
     adz_tensor *x, adz_tensor *indices, int64_t kernel_size, const adz_max_unpool_options *options)
 {
+    ADZI_COMPOSED();
     return adzi_max_unpool("max_unpool1d", 1, x, indices, ADZ_SHAPE(kernel_size), options);
 }
 
+/* x is [C, H, W] or [N, C, H, W], and indices are those of max_pool2d. */
 adz_tensor *adz_max_unpool2d(adz_tensor *x, adz_tensor *indices, adz_shape kernel_size,
     const adz_max_unpool_options *options)
 {
+    ADZI_COMPOSED();
     return adzi_max_unpool("max_unpool2d", 2, x, indices, kernel_size, options);
 }
 
+/* x is [C, D, H, W] or [N, C, D, H, W], and indices are those of max_pool3d. */
 adz_tensor *adz_max_unpool3d(adz_tensor *x, adz_tensor *indices, adz_shape kernel_size,
     const adz_max_unpool_options *options)
 {
+    ADZI_COMPOSED();
     return adzi_max_unpool("max_unpool3d", 3, x, indices, kernel_size, options);
 }

@@ -63,9 +63,11 @@ static adz_tensor *run(adzi_recurrent_stack *net, const adz_options_table *table
     return y;
 }
 
+/* torch.lstm: layers of two weights and two biases, of one or two directions. */
 adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *const *weights,
     size_t n_weights, const adz_lstm_options *options, adz_tensor **h, adz_tensor **c)
 {
+    ADZI_COMPOSED();
     adzi_recurrent_stack net = { .cell = &adzi_lstm_cell,
         .x = x,
         .first = { h0, c0 },
@@ -74,18 +76,22 @@ adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *
     return run(&net, &adz_lstm_options_table, options, (adz_tensor * *[]){ h, c });
 }
 
+/* torch.gru, with weights as for adz_lstm. */
 adz_tensor *adz_gru(adz_tensor *x, adz_tensor *h0, adz_tensor *const *weights, size_t n_weights,
     const adz_gru_options *options, adz_tensor **h)
 {
+    ADZI_COMPOSED();
     adzi_recurrent_stack net = {
         .cell = &adzi_gru_cell, .x = x, .first = { h0 }, .weights = weights, .n_weights = n_weights
     };
     return run(&net, &adz_gru_options_table, options, (adz_tensor * *[]){ h, NULL });
 }
 
+/* torch.rnn_tanh and torch.rnn_relu, with weights as for adz_lstm. */
 adz_tensor *adz_rnn(adz_tensor *x, adz_tensor *h0, adz_tensor *const *weights, size_t n_weights,
     const adz_rnn_options *options, adz_tensor **h)
 {
+    ADZI_COMPOSED();
     adzi_recurrent_stack net = {
         .cell = &adzi_rnn_cell, .x = x, .first = { h0 }, .weights = weights, .n_weights = n_weights
     };

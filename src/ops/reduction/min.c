@@ -26,6 +26,7 @@ adz_tensor *adz_min(adz_tensor *x)
 /* `indices` is i64 and may be NULL. Among equal elements the first one counts. */
 adz_tensor *adz_min_dim(adz_tensor *x, int dim, bool keepdim, adz_tensor **indices)
 {
+    ADZI_COMPOSED();
     const adzi_extreme_attr attr = { .keepdim = keepdim, .dim = dim, .smallest = true };
     return adzi_extreme_dim(&adzi_op_min, attr, x, indices);
 }

@@ -45,8 +45,10 @@ static bool check(const adz_tensor *y, const adz_tensor *x, double dx)
     return true;
 }
 
+/* The positions are x, or multiples of dx where x is ADZ_NONE. */
 adz_tensor *adz_trapezoid(adz_tensor *y, adz_tensor *x, double dx, int dim)
 {
+    ADZI_COMPOSED();
     static const char op[] = "trapezoid";
     if (!check(y, x, dx)) {
         return NULL;

@@ -4,6 +4,7 @@
  * ...] is seen as [N, g, n, ...], becomes [N, n, g, ...] and is copied. */
 adz_tensor *adz_channel_shuffle(adz_tensor *x, int64_t groups)
 {
+    ADZI_COMPOSED();
     static const char op[] = "channel_shuffle";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

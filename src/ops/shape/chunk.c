@@ -5,6 +5,7 @@
  * composition: split records the node, whose gradient joins the pieces. */
 adz_status adz_chunk(adz_tensor *x, int64_t chunks, int dim, adz_tensor **out, size_t *count)
 {
+    ADZI_COMPOSED();
     if (out == NULL) {
         return adzi_error_null("chunk", "out");
     }

@@ -4,6 +4,7 @@
  * the result is never a view. */
 adz_tensor *adz_diag(adz_tensor *x, int64_t offset)
 {
+    ADZI_COMPOSED();
     static const char op[] = "diag";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

@@ -4,6 +4,7 @@
  * It is a composition: reshape records the node, and copies only if the strides allow no view. */
 adz_tensor *adz_flatten(adz_tensor *x, int start, int end)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("flatten", "x", x)) {
         return NULL;
     }

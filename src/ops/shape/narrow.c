@@ -5,6 +5,7 @@
  * composition: slice records the node, whose gradient is dy among zeros. */
 adz_tensor *adz_narrow(adz_tensor *x, int dim, int64_t start, int64_t length)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("narrow", "x", x)) {
         return NULL;
     }

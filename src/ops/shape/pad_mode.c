@@ -60,8 +60,10 @@ static adz_tensor *pad_dim(adz_tensor *x, int dim, const int64_t *pads, adz_padd
     return n == 1 ? x : adz_cat(parts, n, dim);
 }
 
+/* torch.nn.functional.pad with a mode: pads are pairs, from the last dimension on. */
 adz_tensor *adz_pad_mode(adz_tensor *x, const int64_t *pads, size_t n, adz_padding_mode mode)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor(name, "x", x)) {
         return NULL;
     }

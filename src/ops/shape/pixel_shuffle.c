@@ -4,6 +4,7 @@
  * H, W] is seen as [..., C, r, r, H, W], becomes [..., C, H, r, W, r] and is copied. */
 adz_tensor *adz_pixel_shuffle(adz_tensor *x, int64_t upscale_factor)
 {
+    ADZI_COMPOSED();
     static const char op[] = "pixel_shuffle";
     const int64_t r = upscale_factor;
     if (!adzi_check_pixels(op, "upscale_factor", x, r)) {

@@ -4,6 +4,7 @@
  * r, W r] is seen as [..., C, H, r, W, r], becomes [..., C, r, r, H, W] and is copied. */
 adz_tensor *adz_pixel_unshuffle(adz_tensor *x, int64_t downscale_factor)
 {
+    ADZI_COMPOSED();
     static const char op[] = "pixel_unshuffle";
     const int64_t r = downscale_factor;
     if (!adzi_check_pixels(op, "downscale_factor", x, r)) {

@@ -23,6 +23,7 @@ static adz_tensor *along(adz_tensor *x, int d, int64_t times)
 /* All sizes are checked before the first copy, so that a call that fails has done nothing. */
 adz_tensor *adz_repeat(adz_tensor *x, adz_shape repeats)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("repeat", "x", x)) {
         return NULL;
     }

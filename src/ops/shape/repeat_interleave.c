@@ -5,6 +5,7 @@
  * sums the repeats. */
 adz_tensor *adz_repeat_interleave(adz_tensor *x, int64_t repeats, int dim)
 {
+    ADZI_COMPOSED();
     static const char op[] = "repeat_interleave";
     int64_t numel;
     if (!adzi_check_tensor(op, "x", x)) {

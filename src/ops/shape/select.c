@@ -5,6 +5,7 @@
  * from the end. */
 adz_tensor *adz_select(adz_tensor *x, int dim, int64_t index)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("select", "x", x)) {
         return NULL;
     }

@@ -75,6 +75,7 @@ static int enter_split(adzi_call *call, adz_tensor *x, int dim)
  * 65535 pieces, the results that one node holds. `out` has room for n of them. */
 adz_status adz_split_sizes(adz_tensor *x, const int64_t *sizes, size_t n, int dim, adz_tensor **out)
 {
+    ADZI_COMPOSED();
     adzi_call call;
     if (out == NULL) {
         return adzi_error_null("split", "out");

@@ -48,6 +48,7 @@ adz_tensor *adz_squeeze(adz_tensor *x, int dim)
 /* Removes every dimension of size 1. A tensor of one element becomes a scalar. */
 adz_tensor *adz_squeeze_all(adz_tensor *x)
 {
+    ADZI_COMPOSED();
     adzi_call call;
     return ADZI_ENTER(&call, squeeze, x) ? squeeze(&call, x, ~0u) : NULL;
 }

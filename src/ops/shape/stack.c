@@ -26,6 +26,7 @@ static bool same_shapes(adz_tensor *const *tensors, size_t n)
  * scope. */
 adz_tensor *adz_stack(adz_tensor *const *tensors, size_t n, int dim)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_list("stack", tensors, n) || !same_shapes(tensors, n)) {
         return NULL;
     }

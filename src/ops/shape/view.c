@@ -6,6 +6,7 @@
  * message shows the strides. */
 adz_tensor *adz_view(adz_tensor *x, adz_shape shape)
 {
+    ADZI_COMPOSED();
     int64_t strides[ADZ_MAX_RANK];
     if (!adzi_check_tensor("view", "x", x) || !adzi_resolve_shape("view", x, &shape)) {
         return NULL;

@@ -2,6 +2,7 @@
  * they use Philox's words are described in random.h. */
 #include "adze/random.h"
 #include "tensor/copy.h"
+#include "base/composed.h"
 #include "base/error.h"
 #include "base/threads/parallel.h"
 #include "base/tracer.h"
@@ -63,6 +64,7 @@ static adzi_draw float_draw(adz_dtype dtype)
 
 adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dtype dtype)
 {
+    ADZI_COMPOSED();
     draw d = { .op = "rand", .generator = generator };
     if (!want_float("rand", dtype) || !begin(&d, shape, dtype, float_draw(dtype))) {
         return NULL;
@@ -74,6 +76,7 @@ adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dt
 
 adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_dtype dtype)
 {
+    ADZI_COMPOSED();
     draw d = { .op = "randn", .generator = generator };
     if (!want_float("randn", dtype) || !begin(&d, shape, dtype, float_draw(dtype))) {
         return NULL;
@@ -86,6 +89,7 @@ adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_d
 adz_tensor *adz_generator_randint(
     adz_generator *generator, int64_t low, int64_t high, adz_shape shape, adz_dtype dtype)
 {
+    ADZI_COMPOSED();
     draw d = { .op = "randint", .generator = generator };
     if (high <= low) {
         return adzi_fail("randint", ADZ_ERR_ARGUMENT,
@@ -122,6 +126,7 @@ void adzi_bernoulli_draw(adz_tensor *y, double p, const adz_generator_state *sta
 adz_tensor *adz_generator_bernoulli(
     adz_generator *generator, double p, adz_shape shape, adz_dtype dtype)
 {
+    ADZI_COMPOSED();
     draw d = { .op = "bernoulli", .generator = generator };
     if (!(p >= 0 && p <= 1)) {
         return adzi_fail("bernoulli", ADZ_ERR_ARGUMENT, "p is %s; a probability lies in [0, 1]",
@@ -169,6 +174,7 @@ static void shuffle(const void *block, int64_t begin, int64_t end)
 
 adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
 {
+    ADZI_COMPOSED();
     if (n < 0) {
         return adzi_fail(
             "randperm", ADZ_ERR_ARGUMENT, "n is %lld, but must be 0 or more", (long long)n);
@@ -195,31 +201,37 @@ adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
 
 adz_tensor *adz_rand(adz_shape shape, adz_dtype dtype)
 {
+    ADZI_COMPOSED();
     return adz_generator_rand(NULL, shape, dtype);
 }
 
 adz_tensor *adz_randn(adz_shape shape, adz_dtype dtype)
 {
+    ADZI_COMPOSED();
     return adz_generator_randn(NULL, shape, dtype);
 }
 
 adz_tensor *adz_randint(int64_t low, int64_t high, adz_shape shape, adz_dtype dtype)
 {
+    ADZI_COMPOSED();
     return adz_generator_randint(NULL, low, high, shape, dtype);
 }
 
 adz_tensor *adz_randperm(int64_t n)
 {
+    ADZI_COMPOSED();
     return adz_generator_randperm(NULL, n);
 }
 
 adz_tensor *adz_bernoulli(double p, adz_shape shape, adz_dtype dtype)
 {
+    ADZI_COMPOSED();
     return adz_generator_bernoulli(NULL, p, shape, dtype);
 }
 
 adz_tensor *adz_rand_like(const adz_tensor *t)
 {
+    ADZI_COMPOSED();
     return adzi_check_tensor("rand_like", "t", t)
                ? adz_rand(adz_shape_of(t->rank, t->sizes), (adz_dtype)t->dtype)
                : NULL;
@@ -227,6 +239,7 @@ adz_tensor *adz_rand_like(const adz_tensor *t)
 
 adz_tensor *adz_randn_like(const adz_tensor *t)
 {
+    ADZI_COMPOSED();
     return adzi_check_tensor("randn_like", "t", t)
                ? adz_randn(adz_shape_of(t->rank, t->sizes), (adz_dtype)t->dtype)
                : NULL;

@@ -20,7 +20,40 @@ FACT(subtensors_are_added_where_the_index_points)
     ASSERT_REFUSED(adz_index_add(x, 0, VALUES(ADZ_I64, 2), NULL, 1), ADZ_ERR_NULL, "source");
 }
 
+/* The gradient of what an empty index adds is empty or 0, and not missing. */
+FACT(an_empty_index_gives_gradients)
+{
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(3, 2), ADZ_F64), true);
+    adz_tensor *source = adz_requires_grad_(adz_ones(ADZ_SHAPE(0, 2), ADZ_F64), true);
+    adz_tensor *none = adz_zeros(ADZ_SHAPE(0), ADZ_I64), *in[] = { x, source }, *dx[2];
+    adz_tensor *y = adz_index_add(x, 0, none, source, 1), *dy = adz_ones(ADZ_SHAPE(3, 2), ADZ_F64);
+    assert_int_equal(adz_autograd_grad(&y, &dy, 1, in, 2, NULL, dx), ADZ_OK);
+    assert_int_equal(adz_tensor_numel(dx[1]), 0);
+    y = adz_index_copy(x, 0, none, source);
+    assert_int_equal(adz_autograd_grad(&y, &dy, 1, in, 2, NULL, dx), ADZ_OK);
+    assert_int_equal(adz_tensor_numel(dx[1]), 0);
+    adz_tensor *src = in[1] = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F64), true);
+    y = adz_scatter_reduce(x, 0, none, src, ADZ_SCATTER_SUM, false);
+    assert_int_equal(adz_autograd_grad(&y, &dy, 1, in, 2, NULL, dx), ADZ_OK);
+    ASSERT_VALUES(dx[1], ADZ_F64, 0, 0);
+}
+
+/* Messages have the position in the list that was given. */
+FACT(positions_are_those_of_the_list)
+{
+    adz_tensor *x = adz_ones(ADZ_SHAPE(3, 2), ADZ_F64),
+               *source = adz_ones(ADZ_SHAPE(2, 2), ADZ_F64);
+    ASSERT_REFUSED(adz_index_add(x, 0, VALUES(ADZ_I32, 0, 7), source, 1), ADZ_ERR_INDEX,
+        "index_add: index 7 at position [1] is none of the 3 positions of a dimension of x[3, 2]");
+    ASSERT_REFUSED(adz_index_copy(x, 0, VALUES(ADZ_I64, 0, 7), source), ADZ_ERR_INDEX,
+        "index_copy: index 7 at position [1]");
+    ASSERT_REFUSED(adz_take(x, adz_reshape(VALUES(ADZ_I64, 0, 7), ADZ_SHAPE(2, 1))), ADZ_ERR_INDEX,
+        "take: index 7 at position [1, 0] is none of the 6 elements of x[3, 2]");
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(an_empty_index_gives_gradients),
+    cmocka_unit_test(positions_are_those_of_the_list),
     cmocka_unit_test(subtensors_are_added_where_the_index_points),
 };
 

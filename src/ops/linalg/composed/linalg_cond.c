@@ -44,6 +44,7 @@ static adz_tensor *product(adz_tensor *a, adz_matrix_norm_ord ord)
 /* Norms of singular values take any matrices; the others need inverses, so square ones. */
 adz_tensor *adz_linalg_cond(adz_tensor *a, adz_matrix_norm_ord ord)
 {
+    ADZI_COMPOSED();
     static const char op[] = "linalg_cond";
     if (!adzi_check_tensor(op, "a", a)) {
         return NULL;

@@ -29,8 +29,10 @@ static adz_tensor *by_qr(adz_tensor *a, adz_tensor *b)
     return x != NULL ? adz_matmul(q, x) : NULL;
 }
 
+/* The solution by a driver of the caller's choice. */
 adz_tensor *adz_lstsq_by(adz_tensor *a, adz_tensor *b, adz_lstsq_driver driver)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("lstsq", "a", a) || !adzi_check_tensor("lstsq", "b", b)) {
         return NULL;
     }
@@ -55,7 +57,9 @@ adz_tensor *adz_lstsq_by(adz_tensor *a, adz_tensor *b, adz_lstsq_driver driver)
     return x != NULL && vectors ? adz_squeeze(x, -1) : x;
 }
 
+/* The solution by QR, for matrices of full rank. */
 adz_tensor *adz_lstsq(adz_tensor *a, adz_tensor *b)
 {
+    ADZI_COMPOSED();
     return adz_lstsq_by(a, b, ADZ_LSTSQ_GELS);
 }

@@ -97,6 +97,7 @@ ADZ_OPTIONS_TABLE(adz_lu_solve_options, ADZ_LU_SOLVE_OPTIONS, options_rows)
 adz_tensor *adz_lu_solve(
     adz_tensor *lu, adz_tensor *pivots, adz_tensor *b, const adz_lu_solve_options *options)
 {
+    ADZI_COMPOSED();
     adz_lu_solve_options o;
     if (!ADZI_OPTIONS_TAKE(op, adz_lu_solve_options, ADZ_LU_SOLVE_OPTIONS, &o, options) ||
         !check(lu, pivots, b)) {

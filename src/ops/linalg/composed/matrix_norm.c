@@ -66,6 +66,7 @@ static bool check(const adz_tensor *a, adz_matrix_norm_ord ord, adz_dims *dims)
 /* The norms keep both dimensions with size 1 until the end, so that dropping them is one step. */
 adz_tensor *adz_matrix_norm(adz_tensor *a, adz_matrix_norm_ord ord, adz_dims dims, bool keepdim)
 {
+    ADZI_COMPOSED();
     if (!check(a, ord, &dims)) {
         return NULL;
     }

@@ -5,6 +5,7 @@
  * negative. The power 0 is the identity. */
 adz_tensor *adz_matrix_power(adz_tensor *a, int64_t n)
 {
+    ADZI_COMPOSED();
     static const char op[] = "matrix_power";
     if (!adzi_check_tensor(op, "a", a)) {
         return NULL;

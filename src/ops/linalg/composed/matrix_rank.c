@@ -5,6 +5,7 @@
  * gradient. */
 adz_tensor *adz_matrix_rank(adz_tensor *a, double rtol)
 {
+    ADZI_COMPOSED();
     adz_tensor *s, *large = adz_svd(adz_detach(a), NULL, &s, NULL) == ADZ_OK
                                 ? adzi_large_values("matrix_rank", a, s, rtol)
                                 : NULL;

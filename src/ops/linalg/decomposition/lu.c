@@ -214,6 +214,7 @@ static adz_tensor *permutations(adz_tensor *pivots, const adz_tensor *a)
 
 adz_status adz_lu(adz_tensor *a, adz_tensor **p, adz_tensor **l, adz_tensor **u)
 {
+    ADZI_COMPOSED();
     adz_tensor **const results[3] = { p, l, u }, *y[3] = { NULL, NULL, NULL }, *pivots = NULL;
     adz_tensor *lu = adz_lu_factor(a, &pivots);
     if (lu != NULL) {

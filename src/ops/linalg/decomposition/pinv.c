@@ -126,8 +126,10 @@ const adzi_op adzi_op_pinv = { .name = "pinv",
     .saved_results = 1u << 0,
     .strided_inputs = 1u << 0 };
 
+/* rtol is a factor of the largest singular value. */
 adz_tensor *adz_pinv(adz_tensor *a, double rtol)
 {
+    ADZI_COMPOSED();
     static const adzi_steps steps = { .check = check, .prepare = prepare, .launch = launch };
     return ADZI_RUN_STEPS(&adzi_op_pinv, steps, &(pinv_call){ .at = { rtol } }, a);
 }

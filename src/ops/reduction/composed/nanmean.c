@@ -7,6 +7,7 @@
  * The sum of the elements, which PyTorch divides by the count, may overflow although y fits. */
 adz_tensor *adz_nanmean(adz_tensor *x, adz_dims dims, bool keepdim)
 {
+    ADZI_COMPOSED();
     static const char op[] = "nanmean";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

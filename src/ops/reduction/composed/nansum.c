@@ -3,6 +3,7 @@
 /* The sum of the elements that are not NaN, torch.nansum. A composition. */
 adz_tensor *adz_nansum(adz_tensor *x, adz_dims dims, bool keepdim)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("nansum", "x", x)) {
         return NULL;
     }

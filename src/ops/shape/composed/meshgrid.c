@@ -46,6 +46,7 @@ static bool check(adz_tensor *const *tensors, size_t n, adz_meshgrid_indexing in
 adz_status adz_meshgrid(
     adz_tensor *const *tensors, size_t n, adz_meshgrid_indexing indexing, adz_tensor **out)
 {
+    ADZI_COMPOSED();
     if (out == NULL) {
         return adzi_error_null("meshgrid", "out");
     }

@@ -4,6 +4,7 @@
  * their order and fill the positions that are left. */
 adz_tensor *adz_movedim(adz_tensor *x, adz_dims source, adz_dims destination)
 {
+    ADZI_COMPOSED();
     static const char op[] = "movedim";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

@@ -39,6 +39,7 @@ static int64_t longest(adz_tensor *const *sequences, size_t n)
 adz_tensor *adz_pad_sequence(
     adz_tensor *const *sequences, size_t n, bool batch_first, double value, bool left)
 {
+    ADZI_COMPOSED();
     const int64_t most = longest(sequences, n);
     if (most < 0) {
         return NULL;

@@ -4,6 +4,7 @@
  * flips, and for odd multiples a transpose. */
 adz_tensor *adz_rot90(adz_tensor *x, int64_t k, adz_dims dims)
 {
+    ADZI_COMPOSED();
     static const char op[] = "rot90";
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;

@@ -4,6 +4,7 @@
  * front. A composition. */
 adz_tensor *adz_tile(adz_tensor *x, adz_shape dims)
 {
+    ADZI_COMPOSED();
     if (!adzi_check_tensor("tile", "x", x)) {
         return NULL;
     }

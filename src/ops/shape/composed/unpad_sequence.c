@@ -5,6 +5,7 @@
 adz_status adz_unpad_sequence(
     adz_tensor *x, const int64_t *lengths, size_t n, bool batch_first, adz_tensor **out)
 {
+    ADZI_COMPOSED();
     static const char op[] = "unpad_sequence";
     if (out == NULL) {
         return adzi_error_null(op, "out");
