@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the test cases of the package onnx as files, with a list of them for `onnx_suite`.
+"""Writes the test cases of the package onnx as files, with a list of them for `adze-onnx-suite`.
 
 generate.py FOLDER [NAME...]      NAME: these cases alone
 

@@ -59,9 +59,10 @@ bool page_add(suite_page *page, const suite_case *c, outcome result, const char 
     }
     page->held[result]++;
     row->held[result]++;
-    const char *after = strstr(text, ": ");
-    if (result == REFUSED && row->why[0] == 0 && after != NULL) {
-        snprintf(row->why, sizeof(row->why), "%s", after + 2);
+    if (result == REFUSED && row->why[0] == 0) {
+        const char *node = strstr(text, "): "), *function = strstr(text, ": adz_onnx_load: ");
+        const char *reason = node != NULL ? node + 3 : function != NULL ? function + 17 : text;
+        snprintf(row->why, sizeof(row->why), "%.*s", (int)strcspn(reason, ";"), reason);
     }
     return true;
 }
@@ -120,8 +121,10 @@ bool page_write(const suite_page *page, const char *path)
     }
     fputs(
         "# The test cases of ONNX\n\n"
-        "The package onnx 1.23.2 generates test cases for every operator. `.ci/full onnx-suite` runs them all, and\n"
-        "writes this page. A case is refused with an error that names the node, the operator and what is missing.\n\n",
+        "The package onnx 1.23.2 generates test cases for every operator, and has models that were converted\n"
+        "from PyTorch. `.ci/full onnx-suite` runs them all and compares this page, which\n"
+        "`adze-onnx-suite CASES --page` writes. Where a case is refused, the error names the node, the operator and\n"
+        "what is missing. [onnx.md](onnx.md) tells how files are read.\n\n",
         file);
     fputs("- ", file);
     print_line(file, "Node tests whose inputs and outputs have dtypes that adze holds or converts",

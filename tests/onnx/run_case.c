@@ -102,7 +102,8 @@ static bool same_elements(adz_tensor *got, adz_tensor *expected, bool floats, do
 }
 
 /** As onnx.backend.test compares, but integers exactly. Results of 16 bits are rounded before they
- * are compared; bfloat16 has its own tolerance. */
+ * are compared. Their tolerance is two units in the last place: onnx computes every step in 16
+ * bits, adze in 32. */
 static bool equal_output(
     adz_tensor *got, adz_tensor *expected, int type, const suite_case *c, char text[CASE_TEXT])
 {
@@ -124,7 +125,7 @@ static bool equal_output(
         got = adz_to(got, type == FLOAT16 ? ADZ_F16 : ADZ_BF16);
     }
     adz_dtype dtype = adz_tensor_dtype(expected);
-    double rtol = type == BFLOAT16 ? 1.0 / 64 : c->rtol;
+    double rtol = type == BFLOAT16 ? 1.0 / 64 : type == FLOAT16 ? 1.0 / 512 : c->rtol;
     return same_elements(got, expected, dtype == ADZ_F32 || dtype == ADZ_F64, rtol, c, text);
 }
 
@@ -185,8 +186,8 @@ static outcome with_module(adz_module *module, const char *folder, const suite_c
     outcome result = suite_call(module, &t, t.in, out) != ADZ_OK ? refused("run", text)
                                                                  : compared(&t, c, out, text);
     adz_values_free(&out);
-    if (result == PASSED && options->gradients &&
-        !suite_gradients(module, &t, &suite_compared, text)) {
+    if (result == PASSED && options->gradients && !isinf(c->atol) &&
+        !suite_gradients(module, &t, c, &suite_compared, text)) {
         result = WRONG;
     }
     return result;

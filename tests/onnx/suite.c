@@ -1,5 +1,5 @@
-/* onnx_suite FOLDER [OPTION...] [NAME...]: runs the cases that generate.py wrote, or those that are
- * named.
+/* adze-onnx-suite FOLDER [OPTION...] [NAME...]: runs the cases that generate.py wrote, or those
+ * that are named.
  *
  *     --f64          floats are computed as f64
  *     --gradients    gradients are compared with finite differences, in f64
@@ -99,13 +99,13 @@ int main(int argc, char **argv)
     arguments a;
     if (!read_arguments(&a, argc, argv)) {
         fprintf(stderr,
-            "usage: onnx_suite FOLDER [--f64] [--gradients] [--page FILE] [--held COUNT] [--quiet] [NAME...]\n");
+            "usage: adze-onnx-suite FOLDER [--f64] [--gradients] [--page FILE] [--held COUNT] [--quiet] [NAME...]\n");
         return 2;
     }
     suite_page *page = page_new();
     int lines = page != NULL ? run_list(&a, page) : -1;
     if (lines <= 0) {
-        fprintf(stderr, "onnx_suite: no cases in %s/cases.txt\n", a.folder);
+        fprintf(stderr, "adze-onnx-suite: no cases in %s/cases.txt\n", a.folder);
         page_free(page);
         free(a.names);
         return 2;

@@ -53,8 +53,8 @@ outcome suite_run(
  * @param compared  the number of elements compared is added
  * @return          false with the reason in text
  */
-bool suite_gradients(
-    adz_module *module, const case_tensors *t, long *compared, char text[CASE_TEXT]);
+bool suite_gradients(adz_module *module, const case_tensors *t, const suite_case *c, long *compared,
+    char text[CASE_TEXT]);
 
 /** Calls the module with the case's inputs. */
 adz_status suite_call(

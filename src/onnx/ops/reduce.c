@@ -116,7 +116,7 @@ static adz_tensor *run_reduce(const reader_call *call)
     if (x == NULL || !adzi_reader_dims(call, "axes", 1, adz_tensor_rank(x), &dims)) {
         return NULL;
     }
-    const bool single = dims.count == 0 && adzi_reader_int(call, "noop_with_empty_axes", 0) != 0;
+    const bool single = dims.count < 0 && adzi_reader_int(call, "noop_with_empty_axes", 0) != 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         if (strcmp(rows[i].name, call->node->type) == 0) {
             return single ? rows[i].single(x) : reduce(call, x, dims, keep, rows[i].run);
