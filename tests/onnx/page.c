@@ -60,8 +60,8 @@ bool page_add(suite_page *page, const suite_case *c, outcome result, const char 
     page->held[result]++;
     row->held[result]++;
     if (result == REFUSED && row->why[0] == 0) {
-        const char *node = strstr(text, "): "), *function = strstr(text, ": adz_onnx_load: ");
-        const char *reason = node != NULL ? node + 3 : function != NULL ? function + 17 : text;
+        const char *named = strstr(text, "): "), *function = strstr(text, ": adz_onnx_load: ");
+        const char *reason = named != NULL ? named + 3 : function != NULL ? function + 17 : text;
         snprintf(row->why, sizeof(row->why), "%.*s", (int)strcspn(reason, ";"), reason);
     }
     return true;
