@@ -3,7 +3,7 @@
 
     casadi_controllers.py SHIP [--models pendulum,quadrotor] [--compiler "gcc -O3 -march=native"] [--solves 5] [--json]
 
-A network learns in PyTorch how a pendulum or a planar quadrotor moves in one time step, and torch.onnx.export writes it.
+A network learns in PyTorch how a pendulum or a planar quadrotor moves in a time step, and torch.onnx.export writes it.
 ship turns the file into functions for casadi.external. ipopt solves the same problem by multiple shooting three times,
 in turns: with ship's functions, with CasADi's expression of the same weights, and with that expression as a function
 that CasADi evaluates as it does by default. All have exact Hessians. The figures are the iterations, the best value and
@@ -156,8 +156,8 @@ def main():
             print(json.dumps({name: row}), flush=True)
             continue
         for side, result in row.items():
-            print(f"{name}, {side}: {result['iterations']} iterations, {result['status']}, value {result['value']:.9g}, "
-                  f"{1e3 * result['seconds']:.1f} ms, ship is {row['ship']['seconds'] / result['seconds']:.2f} of it",
+            print(f"{name}, {side}: {result['iterations']} iterations, {result['status']}, value "
+                  f"{result['value']:.9g}, {1e3 * result['seconds']:.1f} ms, ship is {row['ship']['seconds'] / result['seconds']:.2f} of it",
                   flush=True)
     return 0 if good else 1
 

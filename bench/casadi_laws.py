@@ -107,8 +107,13 @@ def make_weights(widths, rng):
     return [(rng.standard_normal((n, k)) / k ** 0.5, rng.standard_normal(n) / 3) for k, n in zip(widths, widths[1:])]
 
 
-def write_onnx(path, weights):
+def write_onnx(path, weights, n_states=0):
+    """A network of x, or of a state and a control that are concatenated."""
     nodes, tensors, name = [], [], "x"
+    width, inputs = weights[0][0].shape[1], []
+    if n_states > 0:
+        nodes.append(helper.make_node("Concat", ["state", "control"], ["x"], axis=1))
+        inputs = [("state", n_states), ("control", width - n_states)]
     for i, (w, b) in enumerate(weights):
         tensors += [numpy_helper.from_array(w, f"w{i}"), numpy_helper.from_array(b, f"b{i}")]
         last = i == len(weights) - 1
@@ -117,19 +122,23 @@ def write_onnx(path, weights):
             nodes.append(helper.make_node("Tanh", [f"h{i}"], [f"t{i}"]))
         name = f"t{i}"
     ports = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, [1, width])
-             for n, width in (("x", weights[0][0].shape[1]), ("y", weights[-1][0].shape[0]))]
-    graph = helper.make_graph(nodes, "law", ports[:1], ports[1:], tensors)
+             for n, width in (*(inputs or [("x", width)]), ("y", weights[-1][0].shape[0]))]
+    graph = helper.make_graph(nodes, "law", ports[:-1], ports[-1:], tensors)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
     onnx.save(model, path)
 
 
+def expression(weights, x):
+    for i, (w, b) in enumerate(weights):
+        x = ca.mtimes(ca.DM(w), x) + b
+        x = ca.tanh(x) if i < len(weights) - 1 else x
+    return x
+
+
 def generate(kind, weights, folder):
     x = getattr(ca, kind).sym("x", weights[0][0].shape[1])
-    y = x
-    for i, (w, b) in enumerate(weights):
-        y = ca.mtimes(ca.DM(w), y) + b
-        y = ca.tanh(y) if i < len(weights) - 1 else y
+    y = expression(weights, x)
     code = ca.CodeGenerator(f"{kind}.c")
     code.add(ca.Function(kind, [x], [y, ca.jacobian(y, x)]))
     code.generate(f"{folder}/")
@@ -178,8 +187,10 @@ def main():
         if o.json:
             print(json.dumps(row), flush=True)
             continue
-        words = [f"{kind} {1e6 * row[kind]:.2f} us ({row['adze'] / row[kind]:.2f} of it)" for kind in o.sides if kind in row]
-        print(f"{law}: adze {1e6 * row['adze']:.2f} us; {'; '.join(words)}; difference {row['difference']:.1e}", flush=True)
+        words = [f"{kind} {1e6 * row[kind]:.2f} us ({row['adze'] / row[kind]:.2f} of it)"
+                 for kind in o.sides if kind in row]
+        print(f"{law}: adze {1e6 * row['adze']:.2f} us; {'; '.join(words)}; difference {row['difference']:.1e}",
+              flush=True)
     return 0 if good else 1
 
 

@@ -11,6 +11,7 @@
 #include "../../examples/shared/program.h"
 #include "casadi.h"
 #include "check.h"
+#include "fortran.h"
 #include "law.h"
 #include "layers.h"
 #include "train.h"
@@ -63,6 +64,7 @@ static const char help[] =
     "                  It has the value, the Jacobian and products with it, and with\n"
     "                  --hessian the exact Hessian. Implies --f64 --state caller\n"
     "                  --jacobian --jvp --vjp. An input or result is a column there\n"
+    "  --fortran       also NAME.f90, a module with interfaces of the functions\n"
     "\n"
     "Checking\n"
     "  --check         compile the files and compare them with the library\n"
@@ -74,7 +76,7 @@ static const char help[] =
 typedef struct ship_options {
     const char *model, *c, *compiler, *train;
     double rate;
-    bool f64, casadi, check;
+    bool f64, casadi, check, fortran;
     int state;
     const char *shapes[PORTS];
     size_t n_shapes;
@@ -99,8 +101,8 @@ static void read_ship_options(ship_options *o, int argc, char **argv)
         OPTION_FLAG("vjp", &o->functions[LAW_VJP].wanted),
         OPTION_FLAG("hessian", &o->functions[LAW_HESSIAN].wanted), OPTION_TEXT("train", &o->train),
         OPTION_NUMBER("rate", &o->rate, 1e-30, 1e30), OPTION_FLAG("casadi", &o->casadi),
-        OPTION_FLAG("check", &o->check), OPTION_CHOICE("state", &o->state, states),
-        OPTION_TEXT("compiler", &o->compiler) };
+        OPTION_FLAG("fortran", &o->fortran), OPTION_FLAG("check", &o->check),
+        OPTION_CHOICE("state", &o->state, states), OPTION_TEXT("compiler", &o->compiler) };
     const int first = read_arguments(argc, argv, table, sizeof table / sizeof *table, help);
     if (argc - first != 1) {
         usage_error("give one model");
@@ -168,7 +170,7 @@ static void tell_what_was_written(const ship_options *o, const law *l, const cha
 
 /* The paths of what is written, from that of the C file. */
 typedef struct paths {
-    char *folder, *base, *name, *casadi;
+    char *folder, *base, *name, *casadi, *fortran;
     char *texts[2]; /* in which folder and base are */
 } paths;
 
@@ -181,8 +183,11 @@ static paths paths_of(const ship_options *o)
     p.name[strlen(p.name) - 2] = '\0';
     p.casadi = allocate(strlen(o->c) + 20);
     sprintf(p.casadi, "%s/%s_casadi.c", p.folder, p.name);
+    p.fortran = allocate(strlen(o->c) + 20);
+    sprintf(p.fortran, "%s/%s.f90", p.folder, p.name);
     const file_use files[] = { { "model", o->model, false }, { "c", o->c, true },
-        { "casadi", o->casadi ? p.casadi : NULL, true } };
+        { "casadi", o->casadi ? p.casadi : NULL, true },
+        { "fortran", o->fortran ? p.fortran : NULL, true } };
     check_files(files, sizeof files / sizeof *files);
     return p;
 }
@@ -190,6 +195,7 @@ static paths paths_of(const ship_options *o)
 static void free_paths(paths *p)
 {
     free(p->casadi);
+    free(p->fortran);
     free(p->name);
     free(p->texts[0]);
     free(p->texts[1]);
@@ -207,6 +213,10 @@ static void write_files(const ship_options *o, law *l, const paths *p)
     if (o->casadi) {
         write_casadi(p->casadi, p->base, p->name, l, o->functions);
         print_text("%s: for casadi.external", p->casadi);
+    }
+    if (o->fortran) {
+        write_fortran(p->fortran, p->name, l, o->functions, o->state == ADZ_C_STATE_CALLER);
+        print_text("%s: a module for Fortran", p->fortran);
     }
 }
 

@@ -7,6 +7,7 @@ usage: ship.py FFN_REGRESSION SHIP COMPILER...
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -64,6 +65,17 @@ def onnx():
     assert "is for ONNX files" in run(SHIP, "m.st", "--c", "o.c", "--inputs", "input=3", code=1)
 
 
+def fortran():
+    run(SHIP, "m.onnx", "--c", "law.c", "--casadi", "--hessian", "--fortran", "--inputs", "input=2,3", "--train", "mse,sgd")
+    with open("law.f90", encoding="utf-8") as file:
+        text = file.read()
+    for line in ("real(c_double), intent(in) :: x(3, 2)", "real(c_double), intent(out) :: y1(6, 2, 1)",
+                 "integer(c_int) function law_step(state, x0, x1, &\n        y) bind(C)", "intent(out) :: y2(6, 1, 6, 1)"):
+        assert line in text, (line, text)
+    if shutil.which("gfortran"):
+        run("gfortran", "-std=f2008", "-Wall", "-Wextra", "-Werror", "-c", "law.f90")
+
+
 def notices():
     """A compiler that changes one derivative by 1% stands for a wrong file."""
     with open("wrong.sh", "w", encoding="utf-8") as file:
@@ -97,6 +109,7 @@ with tempfile.TemporaryDirectory() as folder:
     make_model()
     agrees()
     onnx()
+    fortran()
     notices()
     head = json.dumps({"__metadata__": {"a": "b"}, "x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})
     with open("other.st", "wb") as file:
