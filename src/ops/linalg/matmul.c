@@ -11,7 +11,9 @@
  * a[..., m, k], b[..., k, n], y[..., m, n]; leading dimensions broadcast. Operands may be views:
  * the product reads transposed and strided matrices where they are, and copies others. The node
  * saves b if a wants a gradient, and a if b wants one. Integers have products, too; bool has
- * none. */
+ * none.
+ *
+ * This file describes products. tensor/gemm computes them, and its gemm.h says in which loop. */
 
 /* The attributes. adz_matmul sets neither flag. The gradients set them, so that they read dy, a and
  * b where they are. */
@@ -51,11 +53,11 @@ static const adz_field fields[] = { ADZI_FIELD_NAMED(matmul_attr, ta, "transpose
 
 const adzi_op adzi_op_matmul = { .name = "matmul", .backward = backward, ADZI_FIELDS(fields) };
 
-/* BLAS reads a matrix whose rows, or whose columns, are contiguous and at least one row or column
- * apart. A matrix of one row or column fits any stride, and gets the smallest leading dimension.
- * Row-major is tested first, so a matrix that fits both ways counts as not transposed. An expanded
- * matrix has stride 0 and needs a copy. Leading dimensions of the tensor are not looked at: they
- * become strides of the batch. */
+/* A product reads a matrix whose rows, or whose columns, are contiguous and at least one row or
+ * column apart. A matrix of one row or column fits any stride, and gets the smallest leading
+ * dimension. Row-major is tested first, so a matrix that fits both ways counts as not transposed.
+ * An expanded matrix has stride 0 and needs a copy. Leading dimensions of the tensor are not looked
+ * at: they become strides of the batch. */
 bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
 {
     int64_t rows = t->sizes[t->rank - 2], columns = t->sizes[t->rank - 1];

@@ -13,7 +13,7 @@
  */
 adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb);
 
-/** One operand as BLAS reads it. */
+/** One operand as a product reads it. */
 typedef struct adzi_matrix {
     const void *data;
     bool transposed; /* stored column by column */
@@ -22,8 +22,8 @@ typedef struct adzi_matrix {
 } adzi_matrix;
 
 /**
- * Describes the last two dimensions of `t` as a matrix that BLAS can read without a copy. False if
- * the elements must be copied first.
+ * Describes the last two dimensions of `t` as a matrix that a product can read without a copy.
+ * False if the elements must be copied first.
  */
 bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix);
 

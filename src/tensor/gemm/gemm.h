@@ -5,10 +5,9 @@
  *
  * adz_matmul() describes its product in an adzi_gemm_args and calls adzi_gemm_run() (gemm.c). That
  * walks down the table adzi_gemm_algorithms, and the first row that takes the product runs it. The
- * row launches a kernel over the items of a batch or over the blocks of C (cut.h). Kernels are in
- * files
- * *.kernel.c, which are compiled for each level of the processor; the table of a kernel, such as
- * KERNEL_FOR(gemm_small, dtype), has the one for the level in use.
+ * row launches a kernel over the items of a batch or over the blocks of C (cut.h). A file with
+ * kernels ends in .kernel.c and is compiled once for each level of the processor. The table of a
+ * kernel, such as KERNEL_FOR(gemm_small, dtype), has the one for the level in use.
  *
  * The rows of adzi_gemm_algorithms in their order; their members `what` and `why` have the sizes
  * and the measurements. C[m, n] = A[m, k] B[k, n]; x W^T is a product whose B is stored [n, k].
@@ -26,7 +25,7 @@
  *       the last one to three rows                                           row
  *     dot products: one row of x W^T, A b    f32, f64  fused  gemm_small     row_sums
  *     dot products: few rows of x W^T        f32, f64  fused  gemm_few_rows  block_of_dots
- *     tiles, W in place                      f32, f64  fused  gemm_blocked   add_tile, by swapped
+ *     tiles, W in place                      f32, f64  fused  gemm_blocked   add_tile, C^T = W x^T
  *     OpenBLAS                               f32, f64  all    (blas.c)
  *     tiles: one row by B stored [k, n],     f32, f64  all    gemm_sum_rows  add_rows
  *       or one column by A stored [k, m]
@@ -44,6 +43,8 @@
  *                                             gemm_swapped.kernel.h: C^T = W x^T
  *     gemm_int       gemm_int.kernel.c
  *     gemm_round     gemm_round.kernel.c      copies that are rounded to bf16 (half.c, medium.c)
+ *     (no kernel)    gemm_tiles.kernel.h      small blocks in cache, for the kernels of attention
+ *                                             and convolutions; no product of this table uses it
  *
  * All but OpenBLAS end in one description of a product and one epilogue, alpha, beta, bias and
  * ReLU: gemm_product.kernel.h. A large f32 product passes through these functions:
