@@ -6,7 +6,7 @@ usage: elementary.py KERNEL_FOLDER f32|f64 OUTPUT
 KERNEL_FOLDER is src/tensor/kernel. OUTPUT becomes C99 with a function or an array for each one that files use, in the
 order in which they call each other. So there is one formula for the library and for its files. The functions are those
 without fused multiply-adds, as every C99 compiler has them. Their names begin with net_ (f32) or net_f64_, as in
-src/export/c99/sources; tools/c_texts.py makes texts of them.
+src/export/c99/sources; tools/c_texts.py makes texts of them. What both forms have alike is described once here.
 
 A file of floats may be compiled with -ffast-math, under which (x + c) - c is x, or for a processor that computes with
 more bits. Sums whose rounding is needed are volatile there.
@@ -22,31 +22,61 @@ HEADERS = {"f64": ["vmath.h", "vmath_f64.h", "vmath_pow.h", "vmath_functions.h",
 TYPES = {"f64": "double", "f32": "float"}
 
 # What files of floats use: these functions, and what those call.
-FLOATS = ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "gelu", "softplus"]
+FLOATS = ["dot", "exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "gelu", "softplus"]
 
-# What the library takes from string.h and math.h.
-OWN = {"f64": {
+# What both forms have alike, with the words of each form.
+WORDS = {"f64": {"NUMBER": "double", "BITS": "uint64_t",
+                 "NOTE": """ Inlined into a loop over short rows, gcc takes the
+ * loop for its vectors, and gathers their elements one by one.""",
+                 "APART": """#if defined __GNUC__ && !defined __clang__
+static double @dot(const double *a, const double *b, int n) __attribute__((noinline));
+#endif
+
+"""}, "f32": {"NUMBER": "float", "BITS": "uint32_t", "NOTE": "", "APART": ""}}
+SHARED = {
     "bits": """/* The bits of x. */
-static uint64_t @bits(double x)
+static BITS @bits(NUMBER x)
 {
     union {
-        double value;
-        uint64_t bits;
+        NUMBER value;
+        BITS bits;
     } u;
     u.value = x;
     return u.bits;
 }
 """,
-    "from_bits": """static double @from_bits(uint64_t bits)
+    "from_bits": """static NUMBER @from_bits(BITS bits)
 {
     union {
-        uint64_t bits;
-        double value;
+        BITS bits;
+        NUMBER value;
     } u;
     u.bits = bits;
     return u.value;
 }
 """,
+    "dot": """/* The sum of a[i] * b[i], in eight lanes.NOTE */
+APARTstatic NUMBER @dot(const NUMBER *a, const NUMBER *b, int n)
+{
+    NUMBER lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, rest = 0;
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (int k = 0; k < 8; ++k) {
+            lane[k] += a[i + k] * b[i + k];
+        }
+    }
+    for (; i < n; ++i) {
+        rest += a[i] * b[i];
+    }
+    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +
+               ((lane[1] + lane[5]) + (lane[3] + lane[7]))) +
+           rest;
+}
+""",
+}
+
+# What the library takes from string.h and math.h.
+OWN = {"f64": {
     "ldexp": """/* x 2^n for |n| <= 2000, rounded once. */
 static double @ldexp(double x, int n)
 {
@@ -95,27 +125,6 @@ static double @round(double x)
 #else
 #define @kept
 #endif
-""",
-    "bits": """/* The bits of x. */
-static uint32_t @bits(float x)
-{
-    union {
-        float value;
-        uint32_t bits;
-    } u;
-    u.value = x;
-    return u.bits;
-}
-""",
-    "from_bits": """static float @from_bits(uint32_t bits)
-{
-    union {
-        uint32_t bits;
-        float value;
-    } u;
-    u.bits = bits;
-    return u.value;
-}
 """,
     "sign_of": """/* The magnitude of one number with the sign of another. */
 static float @sign_of(float magnitude, float sign)
@@ -263,9 +272,11 @@ def mark(body, names):
 def table(found, form):
     """The rows with @names, each behind those that it calls."""
     names = {name: short(name) for name in found}
-    names.update({f"adzi_{name}_{form}": name for name in OWN[form]})
+    names.update({f"adzi_{name}_{form}": name for name in [*SHARED, *OWN[form]]})
     names.update({"ldexp": "ldexp", "sqrt": "sqrt"} if form == "f64" else {})
-    texts = dict(OWN[form])
+    texts = {**SHARED, **OWN[form]}
+    for name in SHARED:
+        texts[name] = re.sub("|".join(WORDS[form]), lambda m: WORDS[form][m[0]], texts[name])
     for name, body in found.items():
         if names[name] in texts:
             continue

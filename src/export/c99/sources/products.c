@@ -1,46 +1,5 @@
 /* Sums of products that C files bring along. */
 
-/* The sum of a[i] * b[i], in eight lanes. */
-static float net_dot(const float *a, const float *b, int n)
-{
-    float lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, rest = 0;
-    int i = 0;
-    for (; i + 8 <= n; i += 8) {
-        for (int k = 0; k < 8; ++k) {
-            lane[k] += a[i + k] * b[i + k];
-        }
-    }
-    for (; i < n; ++i) {
-        rest += a[i] * b[i];
-    }
-    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-               ((lane[1] + lane[5]) + (lane[3] + lane[7]))) +
-           rest;
-}
-
-/* The sum of a[i] * b[i], in eight lanes. Inlined into a loop over short rows, gcc takes the
- * loop for its vectors, and gathers their elements one by one. */
-#if defined __GNUC__ && !defined __clang__
-static double net_f64_dot(const double *a, const double *b, int n) __attribute__((noinline));
-#endif
-
-static double net_f64_dot(const double *a, const double *b, int n)
-{
-    double lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, rest = 0;
-    int i = 0;
-    for (; i + 8 <= n; i += 8) {
-        for (int k = 0; k < 8; ++k) {
-            lane[k] += a[i + k] * b[i + k];
-        }
-    }
-    for (; i < n; ++i) {
-        rest += a[i] * b[i];
-    }
-    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-               ((lane[1] + lane[5]) + (lane[3] + lane[7]))) +
-           rest;
-}
-
 /* The sum of eight lanes and of what was left. */
 static float net_add_lanes(const float lane[8], float rest)
 {
