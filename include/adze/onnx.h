@@ -88,7 +88,8 @@ ADZ_API adz_module *adz_onnx_load(const char *path, const adz_onnx_load_options 
 
 /**
  * Reads a tensor from a file that holds one TensorProto message, as ONNX's test cases have them.
- * f16 and bf16 become f32, int8 becomes i32.
+ * f16 and bf16 become f32, int8 becomes i32. A plan that captures the call keeps the contents of
+ * then.
  *
  * @param path  the file
  * @return      contiguous, borrowed from the scope; NULL with ADZ_ERR_NULL, ADZ_ERR_IO,

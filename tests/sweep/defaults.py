@@ -17,8 +17,7 @@ HEAD = '''/* Made by defaults.py. */
 #include <stdio.h>
 #include <string.h>
 
-#include <adze/adze.h>
-#include <adze/zoo.h>
+{includes}
 
 static int wrong;
 
@@ -100,7 +99,8 @@ def check_comments(headers, name, values):
 def main(include, output):
     headers = Headers(pathlib.Path(include))
     functions = {name for _, name, _ in headers.functions}
-    parts, calls, seen = [HEAD, TEXT], [], 0
+    includes = '\n'.join(f'#include <{name}>' for name in headers.names)
+    parts, calls, seen = [HEAD.replace('{includes}', includes), TEXT], [], 0
     for name in sorted(headers.structs):
         macro = macro_of(headers, name)
         if macro is None:

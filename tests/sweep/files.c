@@ -9,7 +9,11 @@ static struct {
     char bytes[8192];
     size_t size;
 } files[] = { { .name = "file.safetensors" }, { .name = "file.npy" }, { .name = "file.csv" },
-    { .name = "file.tokens" }, { .name = "module.safetensors" }, { .name = "file.checkpoint" } };
+    { .name = "file.tokens" }, { .name = "module.safetensors" }, { .name = "file.checkpoint" },
+    { .name = "file.onnx" }, { .name = "file.pb" } };
+
+/* A TensorProto of ONNX: one dimension of 3, f32, and twelve bytes of contents. */
+static const char tensor_proto[] = "\x08\x03\x10\x01\x4a\x0c\0\0\0\0\0\0\x80\x3f\0\0\0\x40";
 
 static void files_save(void)
 {
@@ -25,6 +29,7 @@ static void files_save(void)
     adz_tokenizer_save(tokenizer, files[3].name);
     adz_module_save(module, files[4].name);
     adz_checkpoint_save(&checkpoint, files[5].name);
+    adz_module_write_onnx(module, adz_ones(ADZ_SHAPE(3, 3), ADZ_F32), files[6].name, NULL);
     adz_safetensors_free(&file);
     adz_tokenizer_free(&tokenizer);
     adz_module_release(&module);
@@ -37,6 +42,7 @@ void files_write(void)
     if (files[0].size == 0) {
         files_save();
         memcpy(files[2].bytes, csv_text, files[2].size = sizeof csv_text - 1);
+        memcpy(files[7].bytes, tensor_proto, files[7].size = sizeof tensor_proto - 1);
     }
     for (size_t i = 0; i < COUNT_OF(files); ++i) {
         FILE *file = fopen(files[i].name, files[i].size == 0 ? "rb" : "wb");

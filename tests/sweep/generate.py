@@ -99,6 +99,9 @@ UNUSABLE = ['adz_tensor_wrap', 'adz_tensor_from_dlpack']
 
 # What to call with so that the call succeeds, where the first choice of each kind does not.
 HINTS = {
+    **{f'adz_onnx_{side}_{what}': {'module': 'onnx'} for side in ('input', 'output')
+       for what in ('count', 'name_at', 'dtype_at', 'shape_at')},
+    'adz_onnx_load': {'path': 'file.onnx'}, 'adz_onnx_tensor_load': {'path': 'file.pb'},
     'adz_autograd_grad': {'outputs': 'loss', 'gradients': 'NULL', 'inputs': 'leaf',
                           'options': '.allow_unused = 1'},
     'adz_fastai_transformer_xl_new': {'options': '.learned_pos_enc = 0'},
@@ -205,7 +208,7 @@ CALLBACKS = {
     'adz_message_callback': 'on_message', 'adz_load_rename': 'rename_tensor',
     'adz_activation_function': 'activation', 'adz_lambda_function': 'of_user', 'adz_module_visitor': 'visit',
     'adz_batch_source': 'batch_of_ours', 'adz_cyclic_scale': 'scale_of_ours',
-    'adz_distance_function': 'distance_of_ours',
+    'adz_distance_function': 'distance_of_ours', 'adz_onnx_trains': 'trains_of_ours',
     'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',
     'adz_plan_results_function': 'captured_results', 'adz_optimizer_closure': 'closure_of_ours',
     'adz_fastai_attention_class': 'adz_fastai_attention_new',

@@ -17,8 +17,8 @@ static const char *const strings[] = { "weight", "a", "0", "lr", "x", "0.weight"
     "SwiGLU", "awd_lstm_lm_config", "running_mean", NULL, "", ".", "a..b", "%s%n%s%n", "\xff\xfe",
     "new\nline", LONG_TEXT };
 static const char *const paths[] = { "file.safetensors", "file.npy", "file.csv", "file.tokens",
-    "module.safetensors", "file.checkpoint", "new", "new.c", NULL, "", ".", "missing/x", "%s%n%s%n",
-    "\xff\xfe", "new\nline", LONG_TEXT };
+    "module.safetensors", "file.checkpoint", "file.onnx", "file.pb", "new", "new.c", NULL, "", ".",
+    "missing/x", "%s%n%s%n", "\xff\xfe", "new\nline", LONG_TEXT };
 static const char *const encoded[] = { "file.npy", "file.safetensors", "file.csv", "file.tokens",
     NULL, "noise" };
 

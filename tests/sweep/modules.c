@@ -1,4 +1,5 @@
 /* Modules as arguments of the sweep: small ones of every family. */
+#include "adze/onnx.h"
 #include "adze/zoo.h"
 #include "objects.h"
 
@@ -6,7 +7,7 @@ const char *const module_names[MODULE_CHOICES] = { "linear", "sequential", "embe
     "batch norm", "standardizer", "list", "attention", "layer", "decoder layer", "encoder",
     "decoder", "generator", "ed model", "ar model", "awd lm", "awd clas", "tfmer lm", "tfmer clas",
     "xl lm", "xl clas", "dropout", "custom", "module dict", "parameter list", "parametrized",
-    "parameter dict", "adaptive softmax" };
+    "parameter dict", "adaptive softmax", "onnx" };
 
 static adz_module *sequential(void)
 {
@@ -133,10 +134,21 @@ static adz_module *dict(size_t choice)
     }
 }
 
+/* A network of a file, which the sweep's calls do not know. */
+static adz_module *loaded(void)
+{
+    const char *path = "network.onnx";
+    adz_module *written = adz_linear_new(3, 3, NULL);
+    adz_status status =
+        adz_module_write_onnx(written, adz_ones(ADZ_SHAPE(3, 3), ADZ_F32), path, NULL);
+    adz_module_release(&written);
+    return status == ADZ_OK ? adz_onnx_load(path, NULL) : NULL;
+}
+
 adz_module *module_make(size_t choice)
 {
     /* The positions in module_names where the families begin. */
-    enum { LABML = 7, FASTAI = 15, DROPOUT = 21, DICTS = 23, ADAPTIVE = 27 };
+    enum { LABML = 7, FASTAI = 15, DROPOUT = 21, DICTS = 23, ADAPTIVE = 27, LOADED = 28 };
     static const char *const configs[] = { "awd_lstm_lm_config", "awd_lstm_clas_config",
         "tfmer_lm_config", "tfmer_clas_config", "tfmerXL_lm_config", "tfmerXL_clas_config" };
     if (choice < LABML) {
@@ -147,6 +159,9 @@ adz_module *module_make(size_t choice)
     }
     if (choice < DROPOUT) {
         return fastai_model(configs[choice - FASTAI], (choice - FASTAI) % 2 != 0);
+    }
+    if (choice == LOADED) {
+        return loaded();
     }
     if (choice == ADAPTIVE) {
         return adz_adaptive_log_softmax_with_loss_new(3, 4, &(int64_t){ 2 }, 1, NULL);

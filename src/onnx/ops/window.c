@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-int adzi_reader_spatial(const reader_call *call)
+/* The spatial dimensions of input 0; 0 with an error recorded for none or more than three. */
+static int spatial(const reader_call *call)
 {
     int rank = adz_tensor_rank(adzi_reader_in(call, 0));
     if (rank >= 3 && rank <= 2 + WINDOW_DIMS) {
@@ -120,7 +121,7 @@ static bool count_windows(const reader_call *call, reader_window *w)
 bool adzi_reader_transposed(
     const reader_call *call, const adz_tensor *weight, reader_window *window)
 {
-    *window = (reader_window){ .n = adzi_reader_spatial(call) };
+    *window = (reader_window){ .n = spatial(call) };
     if (window->n == 0) {
         return false;
     }

@@ -16,9 +16,6 @@ typedef struct reader_window {
 
 #define AUTO_PAD "auto_pad:s=NOTSET|SAME_UPPER|SAME_LOWER|VALID"
 
-/** The spatial dimensions of input 0; 0 with an error recorded for none or more than three. */
-int adzi_reader_spatial(const reader_call *call);
-
 /** A list attribute with an entry for each of n dimensions; false with an error recorded. */
 bool adzi_reader_entries(const reader_call *call, const char *name, int n, int64_t otherwise,
     int64_t least, int64_t *to);
