@@ -263,7 +263,7 @@ static int run_constant_of_shape(const reader_call *call)
     }
     reader_numbers *y = adzi_reader_numbers(call, dtype, shape);
     for (size_t k = 0; y != NULL && k < y->n; ++k) {
-        y->at[k].i = adz_item_i64(a->t);
+        y->at[k].i = a->i;
     }
     return adzi_reader_set_numbers(call, 0, y);
 }

@@ -71,11 +71,11 @@ typedef struct reader_call reader_call;
 typedef struct reader_attribute {
     const char *name;
     int type;
-    double f;
-    int64_t i;
-    const char *s;       /* ATTRIBUTE_STRING */
-    adz_tensor *t;       /* ATTRIBUTE_TENSOR; the model's */
-    int element;         /* of t */
+    double f;      /* of ATTRIBUTE_FLOAT, or of a tensor with one element */
+    int64_t i;     /* of ATTRIBUTE_INT, or of a tensor with one element of a dtype of integers */
+    const char *s; /* ATTRIBUTE_STRING */
+    adz_tensor *t; /* ATTRIBUTE_TENSOR; the model's */
+    int element;   /* of t */
     reader_graph *graph; /* ATTRIBUTE_GRAPH */
     int64_t *ints;       /* ATTRIBUTE_INTS */
     double *floats;      /* ATTRIBUTE_FLOATS */

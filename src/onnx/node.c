@@ -98,6 +98,12 @@ static adz_status read_tensor(
     adz_tensor *t = adzi_reader_tensor(model, message, node->name, &a->element);
     adz_status status = t == NULL ? adz_error_code() : adzi_reader_keep(model, t);
     a->t = t;
+    if (t != NULL && adz_tensor_numel(t) == 1) { /* which no captured function may read */
+        const adz_dtype dtype = adz_tensor_dtype(t);
+        const bool is_float = dtype == ADZ_F32 || dtype == ADZ_F64;
+        a->f = adz_item(t);
+        a->i = dtype == ADZ_I64 ? adz_item_i64(t) : is_float ? 0 : (int64_t)a->f;
+    }
     adz_scope_close(scope);
     return status;
 }

@@ -353,7 +353,7 @@ static adz_tensor *run_constant_of_shape(const reader_call *call)
     if (dtype == ADZ_I64) {
         return adz_expand(adz_reshape(a->t, ADZ_SHAPE_SCALAR), shape);
     }
-    return adz_full(shape, adz_item(a->t), dtype);
+    return adz_full(shape, a->f, dtype);
 }
 
 static adz_status check_constant_of_shape(const reader_model *model, const reader_node *node)
