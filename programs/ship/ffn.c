@@ -27,7 +27,8 @@ static void check_origin(const char *path)
     adz_safetensors *file = adz_safetensors_load(path, NULL);
     if (adz_safetensors_get_metadata(file, "activation") == NULL) {
         fail("%s: ffn-regression has not saved this file, and networks of other programs cannot be "
-             "rebuilt from their files; write an ONNX file of them, or C by their --export-c",
+             "rebuilt from their files; give an ONNX file, as char-lm --export-onnx and "
+             "adz_module_write_onnx write it",
             path);
     }
     adz_safetensors_free(&file);

@@ -6,6 +6,8 @@
 #include "../../examples/shared/command_line.h"
 #include "train.h"
 
+enum { MOST_PASSES = 1024 };
+
 /* ---- the network as a function of one vector ------------------------------------------------- */
 
 /* A network of one row that goes in and one row that comes out is such a function by itself. */
@@ -224,6 +226,19 @@ void draw_inputs(law *l)
     adz_scope_close(scope);
 }
 
+/* A Jacobian is computed in passes whose code is in the file, so that there can be too many. */
+static void check_size(const law *l, const law_function *functions)
+{
+    const bool hessian = functions[LAW_HESSIAN].wanted;
+    const int64_t passes = hessian || l->n_in < l->n_out ? l->n_in : l->n_out;
+    if ((hessian || functions[LAW_JACOBIAN].wanted) && passes > MOST_PASSES) {
+        fail("--%s: %s has %lld inputs and %lld results, counted by elements, and this takes %lld "
+             "passes where at most %d are written; --jvp and --vjp take one",
+            functions[hessian ? LAW_HESSIAN : LAW_JACOBIAN].name, l->n.path, (long long)l->n_in,
+            (long long)l->n_out, (long long)passes, MOST_PASSES);
+    }
+}
+
 law load_law(const char *path, const network_options *o, const law_function *functions)
 {
     law l = { .n = load_network(path, o) };
@@ -234,6 +249,7 @@ law load_law(const char *path, const network_options *o, const law_function *fun
                 path, functions[i].name, l.n_in == 0 ? "inputs" : "results");
         }
     }
+    check_size(&l, functions);
     return l;
 }
 

@@ -62,6 +62,8 @@ def onnx():
         assert "checked: o_step agrees" in said, said
     for how, part in (("mse", "give a loss and an optimizer"), ("l1,adam", "mse"), ("mse,lion", "adamw")):
         assert part in run(SHIP, "m.onnx", "--c", "o.c", "--train", how, code=2), how
+    assert "--jvp and --vjp take one" in run(SHIP, "m.onnx", "--c", "o.c", "--inputs", "input=400,3", "--hessian",
+                                             code=1).replace("\n", " ")
     assert "is for ONNX files" in run(SHIP, "m.st", "--c", "o.c", "--inputs", "input=3", code=1)
 
 
