@@ -70,6 +70,8 @@ typedef struct adzi_kept {
     /** While a step without a kernel runs: the new elements of the part, first of the parameter,
      * then of state k. NULL: they stay as they are. */
     adz_tensor *next[1 + ADZ_OPTIMIZER_STATES];
+    struct adzi_fused
+        *fused; /* and what computes other new elements when they are stored; or NULL */
     adzi_part part;
     uint32_t fresh;                        /* bit k: state k was made in the running step */
     int64_t steps;                         /* raised in a launch */

@@ -37,41 +37,66 @@ static inline elem KERNEL(centred)(elem v, elem mean)
     return v > MOST ? v : s;
 }
 
-/* The compiler makes one loop for each choice of decay, centered and momentum, because none of them
- * changes within a call (-funswitch-loops). */
-void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end);
-void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end)
+/* The numbers in the dtype of the elements. */
+typedef struct {
+    elem lr, alpha, fresh, eps, momentum, decay, sign;
+} KERNEL(rmsprop_numbers);
+
+/* One loop for each choice of `centered` and `has_momentum`, which are constants where this is
+ * called. A loop in which they vary has too many streams to become vectors. */
+static inline __attribute__((always_inline)) void KERNEL(rmsprop_loop)(const adz_update_call *call,
+    int64_t begin, int64_t end, const KERNEL(rmsprop_numbers) n, bool centered, bool has_momentum)
 {
-    const adz_update_call *call = block;
-    const double *n = call->numbers;
     elem *restrict w = (elem *)call->parameter, *restrict v = (elem *)call->states[ADZI_RMS_SQUARE];
     elem *restrict mean = (elem *)call->states[ADZI_RMS_MEAN];
     elem *restrict m = (elem *)call->states[ADZI_RMS_BUFFER];
     const elem *restrict dw = (const elem *)call->gradient;
-    const bool decays = n[ADZI_RMS_DECAY] != 0, centered = mean != NULL, has_momentum = m != NULL;
-    elem lr = (elem)n[ADZI_RMS_LR], alpha = (elem)n[ADZI_RMS_ALPHA];
-    elem fresh = (elem)n[ADZI_RMS_FRESH], eps = (elem)n[ADZI_RMS_EPS];
-    elem momentum = (elem)n[ADZI_RMS_MOMENTUM];
-    elem decay = (elem)n[ADZI_RMS_DECAY], sign = (elem)n[ADZI_RMS_SIGN];
+    const bool decays = n.decay != 0;
     for (int64_t i = begin; i < end; ++i) {
-        elem g = sign * dw[i];
+        elem g = n.sign * dw[i];
         if (decays) {
-            g += decay * w[i];
+            g += n.decay * w[i];
         }
-        elem square = alpha * v[i] + fresh * g * g;
+        elem square = n.alpha * v[i] + n.fresh * g * g;
         v[i] = square;
         if (centered) {
-            elem average = alpha * mean[i] + fresh * g;
+            elem average = n.alpha * mean[i] + n.fresh * g;
             mean[i] = average;
             square = KERNEL(centred)(square, average);
         }
-        elem size = ROOT(square) + eps;
+        elem size = ROOT(square) + n.eps;
         if (has_momentum) {
-            m[i] = momentum * m[i] + g / size;
-            w[i] -= lr * m[i];
+            m[i] = n.momentum * m[i] + g / size;
+            w[i] -= n.lr * m[i];
         } else {
-            w[i] -= lr * g / size;
+            w[i] -= n.lr * g / size;
         }
+    }
+}
+
+void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end);
+void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end)
+{
+    const adz_update_call *call = block;
+    const double *all = call->numbers;
+    const KERNEL(rmsprop_numbers) n = { .lr = (elem)all[ADZI_RMS_LR],
+        .alpha = (elem)all[ADZI_RMS_ALPHA],
+        .fresh = (elem)all[ADZI_RMS_FRESH],
+        .eps = (elem)all[ADZI_RMS_EPS],
+        .momentum = (elem)all[ADZI_RMS_MOMENTUM],
+        .decay = (elem)all[ADZI_RMS_DECAY],
+        .sign = (elem)all[ADZI_RMS_SIGN] };
+    const bool centered = call->states[ADZI_RMS_MEAN] != NULL;
+    if (call->states[ADZI_RMS_BUFFER] != NULL) {
+        if (centered) {
+            KERNEL(rmsprop_loop)(call, begin, end, n, true, true);
+        } else {
+            KERNEL(rmsprop_loop)(call, begin, end, n, false, true);
+        }
+    } else if (centered) {
+        KERNEL(rmsprop_loop)(call, begin, end, n, true, false);
+    } else {
+        KERNEL(rmsprop_loop)(call, begin, end, n, false, false);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/tracer.h"
 #include "optim/closure.h"
+#include "optim/fused/fused.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
 
@@ -96,6 +97,8 @@ void adzi_optimizer_undo(adz_optimizer *optimizer)
                 adzi_drop(kept->next[k]);
                 kept->next[k] = NULL;
             }
+            adzi_fused_free(kept->fused);
+            kept->fused = NULL;
             kept->fresh = 0;
         }
     }

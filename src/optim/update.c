@@ -7,6 +7,7 @@
 #include "base/door.h"
 #include "base/error.h"
 #include "base/tracer.h"
+#include "optim/fused/fused.h"
 #include "optim/optimizer.h"
 #include "tensor/kernel/real.h"
 #include "tensor/copy.h"
@@ -320,8 +321,8 @@ static bool take_result(const expression *e, adz_tensor *result, int k)
             adz_dtype_name((adz_dtype)old->dtype), adzi_text_shape(old));
         return false;
     }
-    if (result == old) {
-        return true; /* it stays as it is */
+    if (result == old || (e->kept->fused != NULL && adzi_fused_stores(e->w, old))) {
+        return true; /* it stays as it is, or is computed when it is stored */
     }
     adz_tensor *next = is_new(e, result) ? result : adz_clone(result);
     if (next == NULL) {
@@ -346,6 +347,21 @@ static bool take_results(const expression *e, adz_tensor *const *results)
     return good;
 }
 
+/* Calls the type's `update`. The launches of a type whose elements are independent may be put off.
+ */
+static adz_status call_update(expression *e, const adz_update *update, adz_tensor **results)
+{
+    const adz_optimizer *o = e->optimizer;
+    const adzi_fused_inputs inputs = { e->w, e->dw, e->states, o->n_states };
+    e->kept->fused = o->type->whole ? NULL : adzi_fused_begin(&inputs);
+    const adz_status status = o->type->update(results, update);
+    if (e->kept->fused != NULL && !adzi_fused_end(e->kept->fused, &inputs, results, e->mark)) {
+        adzi_fused_free(e->kept->fused);
+        e->kept->fused = NULL;
+    }
+    return status;
+}
+
 static bool call_expression(void *state)
 {
     expression *e = state;
@@ -361,7 +377,7 @@ static bool call_expression(void *state)
         .numbers = e->numbers,
         .at = &moment };
     const uint64_t preparations = e->optimizer->preparations;
-    const adz_status status = e->optimizer->type->update(results, &update);
+    const adz_status status = call_update(e, &update, results);
     if (e->optimizer->preparations != preparations) { /* a step, or its end, has spoilt this one */
         adzi_error(e->op, ADZ_ERR_STATE,
             "the update of %s uses the optimizer whose step calls it; it may use the tensors that it gets, and no more",
@@ -445,6 +461,11 @@ static void apply_expression(
 {
     const numbers_args step = { o, group->settings, kept, NULL, (adz_dtype)t->dtype };
     adzi_launch(count_step, numbers_args, &step, 1, 1);
+    if (kept->fused != NULL) {
+        adzi_fused_apply(kept->fused);
+        adzi_fused_free(kept->fused);
+        kept->fused = NULL;
+    }
     store(kept, 0, t->data + bytes_before(t, kept));
     for (int k = 0; k < o->n_states; ++k) {
         store(kept, 1 + k, kept->state[k] != NULL ? kept->state[k]->data : NULL);

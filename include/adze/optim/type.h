@@ -235,7 +235,8 @@ typedef struct adz_optimizer_type {
  * Makes an optimizer of a type, with one group of parameters.
  *
  * A step by kernels changes the parameters one by one. A step by `update` computes all new
- * parameters and states before the first one is stored, so it needs memory for them.
+ * parameters and states before the first one is stored, so it needs memory for them. It does not
+ * if the parameter is large and all operators of `update` are elementwise.
  *
  * @param type        stays as long as the optimizer does
  * @param parameters  one or more contiguous f32 or f64 leaves, kept

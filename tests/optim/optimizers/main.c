@@ -4,6 +4,6 @@
 
 int main(void)
 {
-    return steps_tests() + state_tests() + restored_tests() + special_tests() + settings_tests() +
-           labml_tests() + flat_tests() + matrices_tests();
+    return blocks_tests() + steps_tests() + state_tests() + restored_tests() + special_tests() +
+           settings_tests() + labml_tests() + flat_tests() + matrices_tests();
 }

@@ -2,6 +2,7 @@
 #ifndef ADZE_TESTS_OPTIM_OPTIMIZERS_TESTS_H
 #define ADZE_TESTS_OPTIM_OPTIMIZERS_TESTS_H
 
+int blocks_tests(void);
 int steps_tests(void);
 int state_tests(void);
 int restored_tests(void);
