@@ -320,6 +320,37 @@ static void older_meanings(void **state)
     }
 }
 
+/* Without axes all dimensions are reduced, or none if an attribute says so. Of nothing the largest
+ * is the end of the range. */
+static void reductions_of_all_and_of_nothing(void **state)
+{
+    (void)state;
+    for (int noop = 0; noop < 2; ++noop) {
+        wire graph = { 0 };
+        put_ints(&graph, "axes", NULL, 0);
+        wire_input(&graph, "x", WIRE_FLOAT, "N 3");
+        const char *const types[] = { "ReduceSumSquare", "ReduceMax" };
+        const char *const names[] = { "y", "z" };
+        for (int i = 0; i < 2; ++i) {
+            wire node = wire_node(types[i], "x axes", names[i]);
+            wire_attribute_int(&node, "noop_with_empty_axes", noop);
+            wire_put_node(&graph, &node);
+            wire_output(&graph, names[i], WIRE_FLOAT, NULL);
+        }
+        adz_module *net = load_at(&graph, 18, NULL);
+        adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F32);
+        adz_tensor *y = adz_module_forward(net, x);
+        expect_close(y, noop ? adz_square(x) : adz_sum(adz_square(x), ADZ_ALL_DIMS, ADZ_KEEPDIM));
+        adz_values *out = adz_values_new();
+        adz_tensor *nothing = adz_zeros(ADZ_SHAPE(0, 3), ADZ_F32);
+        ADZ_CALL_RESULTS(net, out, { "x", nothing });
+        expect_close(adz_values_get(out, "z"),
+            noop ? nothing : adz_full(ADZ_SHAPE(1, 1), -INFINITY, ADZ_F32));
+        adz_values_free(&out);
+        adz_module_release(&net);
+    }
+}
+
 /* ---- refused -------------------------------------------------------------------------------- */
 
 static void expect_refused(const char *type, const char *attribute, int64_t opset, const char *says)
@@ -407,6 +438,7 @@ int main(void)
         TEST(bytes_wrap),
         TEST(halves_become_floats),
         TEST(older_meanings),
+        TEST(reductions_of_all_and_of_nothing),
         TEST(refusals_name_the_place),
         TEST(two_threads_call_one_network),
     };

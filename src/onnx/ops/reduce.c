@@ -60,7 +60,7 @@ static adz_tensor *of_nothing(const adz_tensor *x, adz_dims dims, bool keep, boo
 {
     const adz_dtype dtype = adz_tensor_dtype(x);
     adz_shape shape = ADZ_SHAPE_SCALAR;
-    unsigned named = dims.count == 0 ? ~0u : 0;
+    unsigned named = dims.count < 0 ? ~0u : 0;
     for (int k = 0; k < dims.count; ++k) {
         named |= 1u << dims.dims[k];
     }
@@ -89,7 +89,7 @@ static bool takes_nothing(const adz_tensor *x, adz_dims dims)
             return true;
         }
     }
-    return dims.count == 0 && adz_tensor_numel(x) == 0;
+    return dims.count < 0 && adz_tensor_numel(x) == 0;
 }
 
 /* Reductions of whole numbers keep their dtype; the library's sums of i32 are i64. */
