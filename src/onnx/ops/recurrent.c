@@ -270,7 +270,8 @@ static adz_tensor *run(const reader_call *call, int gates)
     if (!read_inputs(&n, gates)) {
         return NULL;
     }
-    bool at_once = choose_functions(&n) && n.p == ADZ_NONE;
+    /* One step takes the weights as they lie; the operators would need them in another order. */
+    bool at_once = choose_functions(&n) && n.p == ADZ_NONE && (n.steps > 1 || gates == 1);
     if (gates == 3 && adzi_reader_int(call, "linear_before_reset", 0) == 0) {
         at_once = false;
     }
