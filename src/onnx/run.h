@@ -45,6 +45,7 @@ struct reader_operator {
 /** A part of the table. It ends with a row without a name. */
 extern const reader_operator adzi_reader_activations[];
 extern const reader_operator adzi_reader_attention[];
+extern const reader_operator adzi_reader_boxes[];
 extern const reader_operator adzi_reader_control[];
 extern const reader_operator adzi_reader_convolutions[];
 extern const reader_operator adzi_reader_elementwise[];
@@ -61,6 +62,7 @@ extern const reader_operator adzi_reader_reductions[];
 extern const reader_operator adzi_reader_resize[];
 extern const reader_operator adzi_reader_sequences[];
 extern const reader_operator adzi_reader_shapes[];
+extern const reader_operator adzi_reader_signals[];
 extern const reader_operator adzi_reader_various[];
 
 /** Row i of the whole table, for tests/onnx/operators.c; NULL at its end. */

@@ -7,6 +7,7 @@
 static const reader_operator *const parts[] = {
     adzi_reader_activations,
     adzi_reader_attention,
+    adzi_reader_boxes,
     adzi_reader_control,
     adzi_reader_convolutions,
     adzi_reader_elementwise,
@@ -23,6 +24,7 @@ static const reader_operator *const parts[] = {
     adzi_reader_resize,
     adzi_reader_sequences,
     adzi_reader_shapes,
+    adzi_reader_signals,
     adzi_reader_various,
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };

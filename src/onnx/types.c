@@ -17,6 +17,7 @@ static const struct result {
     { "ArgMax", ELEMENT_INT64, 0 },
     { "ArgMin", ELEMENT_INT64, 0 },
     { "Bernoulli", ATTRIBUTE, 0 },
+    { "BlackmanWindow", ANY, 0 },
     { "Cast", ATTRIBUTE, 0 },
     { "CastLike", INPUT_1, 0 },
     { "ConstantOfShape", ATTRIBUTE, 0 },
@@ -28,6 +29,8 @@ static const struct result {
     { "EyeLike", ATTRIBUTE, 0 },
     { "Greater", ELEMENT_BOOL, 0 },
     { "GreaterOrEqual", ELEMENT_BOOL, 0 },
+    { "HammingWindow", ANY, 0 },
+    { "HannWindow", ANY, 0 },
     { "If", ANY, 0 },
     { "IsInf", ELEMENT_BOOL, 0 },
     { "IsNaN", ELEMENT_BOOL, 0 },
@@ -66,7 +69,7 @@ static const char int8_as_it_is[] =
 /* Operators of int8 whose results are wrapped: sums, differences and products have the same low
  * bits in every width. */
 static const char int8_wrapped[] =
-    " Abs Add BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Div Mod Mul "
+    " Abs Add BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Div Mod Mul "
     "Neg Sub Sum ";
 
 static bool is_among(const char *names, const char *name)

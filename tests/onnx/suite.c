@@ -84,6 +84,7 @@ static int run_list(const arguments *a, suite_page *page)
             break;
         }
         c.held = held == 1;
+        c.f64 = a->options.f64;
         if (chosen(a, &c)) {
             outcome result = suite_run(a->folder, &c, &a->options, text);
             report(a, &c, result, text);

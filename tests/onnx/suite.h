@@ -12,7 +12,7 @@ enum { CASE_TENSORS = 24, CASE_TEXT = 512 };
 /** One line of cases.txt. */
 typedef struct suite_case {
     char kind[32], name[128], operator_name[64];
-    bool held;
+    bool held, f64;    /* f64: floats are computed as f64 */
     double rtol, atol; /* atol is infinite where results are drawn at random */
     int opset;
     char types[128]; /* element types of the outputs, with commas */

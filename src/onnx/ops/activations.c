@@ -28,6 +28,16 @@ static adz_tensor *hard_sigmoid(const reader_call *call)
     return adz_clamp(adz_add_number(y, adzi_reader_float(call, "beta", 0.5f)), 0, 1);
 }
 
+static adz_tensor *hard_swish(const reader_call *call)
+{
+    return adz_hardswish(adzi_reader_in(call, 0));
+}
+
+static adz_tensor *mish(const reader_call *call)
+{
+    return adz_mish(adzi_reader_in(call, 0));
+}
+
 static adz_tensor *leaky_relu(const reader_call *call)
 {
     return adz_leaky_relu(adzi_reader_in(call, 0), adzi_reader_float(call, "alpha", 0.01f));
@@ -228,9 +238,11 @@ const reader_operator adzi_reader_activations[] = {
     ROW("Elu", 6, 0, 1, 1, 1, "alpha:f", 0, elu),
     ROW("Gelu", 20, 0, 1, 1, 1, "approximate:s=none|tanh", 0, gelu),
     ROW("HardSigmoid", 6, 0, 1, 1, 1, "alpha:f beta:f", 0, hard_sigmoid),
+    ROW("HardSwish", 14, 0, 1, 1, 1, "", 0, hard_swish),
     ROW("Hardmax", 1, 0, 1, 1, 1, "axis:i", ALL_FIXED, hardmax),
     ROW("LeakyRelu", 6, 0, 1, 1, 1, "alpha:f", 0, leaky_relu),
     ROW("LogSoftmax", 1, 0, 1, 1, 1, "axis:i", 0, log_softmax),
+    ROW("Mish", 18, 0, 1, 1, 1, "", 0, mish),
     ROW("PRelu", 6, 0, 2, 2, 1, "", 0, prelu),
     ROW("Selu", 6, 0, 1, 1, 1, "alpha:f gamma:f", 0, selu),
     ROW("Shrink", 9, 0, 1, 1, 1, "bias:f lambd:f", 0, shrink),

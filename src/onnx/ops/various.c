@@ -7,30 +7,11 @@
 
 /* ---- integers ------------------------------------------------------------------------------- */
 
-/** Shifts of integers of 8 bits, which are held as those of 32, drop what leaves the 8 bits. */
-static adz_tensor *shift_left(const reader_call *call, adz_tensor *a, adz_tensor *b)
-{
-    int element = call->run->model->values[call->node->inputs[0]].element;
-    adz_tensor *y = adz_bitwise_left_shift(a, b);
-    if (adz_tensor_dtype(a) == ADZ_I64 || element == ELEMENT_INT32) {
-        return y;
-    }
-    if (element != ELEMENT_UINT8 && element != ELEMENT_INT8) {
-        return adzi_reader_fail(
-            call, ADZ_ERR_UNSUPPORTED, "the type of input 0 is not known at loading");
-    }
-    y = adz_bitwise_and(y, adz_scalar(255, ADZ_I32));
-    if (element == ELEMENT_INT8) {
-        y = adz_where(adz_gt_number(y, 127), adz_sub_number(y, 256), y);
-    }
-    return y;
-}
-
 static adz_tensor *bit_shift(const reader_call *call)
 {
     adz_tensor *a = adzi_reader_in(call, 0), *b = adzi_reader_in(call, 1);
     if (strcmp(adzi_reader_string(call, "direction", ""), "LEFT") == 0) {
-        return shift_left(call, a, b);
+        return adz_bitwise_left_shift(a, b);
     }
     return adz_bitwise_right_shift(a, b);
 }
