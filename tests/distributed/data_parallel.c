@@ -168,17 +168,9 @@ static void batch_norm_does_not_depend_on_the_ranks(void **state)
     compare_ranks((task){ .micro_batches = 6, .bucket_bytes = 1, .dtype = ADZ_F64, .norm = true });
 }
 
-/* Muon takes matrices alone. */
 static adz_optimizer *muon(adz_tensor_list parameters)
 {
-    adz_tensor *matrices[4];
-    size_t n = 0;
-    for (size_t i = 0; i < parameters.count && n < 4; ++i) {
-        if (adz_tensor_rank(parameters.items[i]) == 2) {
-            matrices[n++] = parameters.items[i];
-        }
-    }
-    return adz_muon_new(adz_tensor_list_of(matrices, n), 0.02, NULL);
+    return muon_of_matrices(parameters, 0.02);
 }
 
 /* Undivided optimizers, those among them whose updates depend on all elements of a parameter. */

@@ -400,6 +400,27 @@ static void misuse_is_refused(void **state)
     run_ranks(2, NULL, misuse, NULL);
 }
 
+static void whole(adz_group *group, void *user)
+{
+    training t = training_new(group);
+    const adz_tensor_list all = adz_module_parameters(t.model);
+    adz_optimizer *o[] = { adz_adafactor_new(all, 0.01, NULL), muon_of_matrices(all, 0.01) };
+    (void)user;
+    for (int i = 0; i < 2; ++i) {
+        check(adz_data_parallel_shard(t.parallel, o[i]) == ADZ_ERR_UNSUPPORTED);
+        check_error(ADZ_ERR_UNSUPPORTED, i == 0 ? "of Adafactor depends" : "of Muon depends");
+        adz_optimizer_release(&o[i]);
+    }
+    training_end(&t);
+}
+
+/* Optimizers whose updates depend on a whole parameter refuse, and the message has their names. */
+static void whole_updates_are_refused_by_name(void **state)
+{
+    (void)state;
+    run_ranks(2, NULL, whole, NULL);
+}
+
 /* Two optimizers of one module, both divided. */
 static void two_optimizers(adz_group *group, void *user)
 {
@@ -471,6 +492,7 @@ const struct CMUnitTest shard_tests[] = {
     cmocka_unit_test(ranks_that_differ_are_told_so),
     cmocka_unit_test(whole_updates_are_not_divided),
     cmocka_unit_test(misuse_is_refused),
+    cmocka_unit_test(whole_updates_are_refused_by_name),
     cmocka_unit_test(a_module_may_have_two_divided_optimizers),
     cmocka_unit_test(a_dead_transport_is_reported),
 };

@@ -41,20 +41,16 @@ static adz_optimizer *filled(adz_tensor_list parameters)
     return adz_adagrad_new(parameters, 0.05, &o);
 }
 
-/* Muon takes matrices alone. Other parameters are frozen and equal. */
+/* What Muon does not take is frozen, and equal on both sides. */
 static adz_optimizer *muon(adz_tensor_list parameters)
 {
-    adz_tensor *matrices[4];
-    size_t n = 0;
-    for (size_t i = 0; i < parameters.count && n < 4; ++i) {
-        if (adz_tensor_rank(parameters.items[i]) == 2) {
-            matrices[n++] = parameters.items[i];
-        } else {
+    for (size_t i = 0; i < parameters.count; ++i) {
+        if (adz_tensor_rank(parameters.items[i]) != 2) {
             adz_requires_grad_(parameters.items[i], false);
             fill_from(parameters.items[i], 3);
         }
     }
-    return adz_muon_new(adz_tensor_list_of(matrices, n), 0.05, NULL);
+    return muon_of_matrices(parameters, 0.05);
 }
 
 static void matrices_alone(void **state)

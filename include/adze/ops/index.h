@@ -381,7 +381,9 @@ typedef enum adz_scatter_reduction {
  * @errors              ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_MEMORY
  * @grad                x and src, to any order; ties of the largest and smallest elements share the
- *                      gradient. Products with zeros have exact first and second derivatives, of
+ *                      gradient. Without include_self, x has no share at the indices, and the
+ *                      elements of src have all of it; in PyTorch they have less if x equals them.
+ *                      Products with zeros have exact first and second derivatives, of
  *                      which PyTorch lacks the second. Saves index, and x, src and y for products
  * and extremes
  * @see                 torch.scatter_reduce

@@ -39,8 +39,11 @@ adz_tensor *adz_logcumsumexp(adz_tensor *x, int dim)
             "x is %s, not float32 or float64; convert it with adz_to",
             adz_dtype_name((adz_dtype)x->dtype));
     }
-    const int64_t n = x->rank > 0 ? x->sizes[d] : 1;
-    if (n < 2 || x->numel == 0) {
+    if (x->rank == 0) {
+        return adz_reshape(adz_logcumsumexp(adz_reshape(x, ADZ_SHAPE(1)), 0), ADZ_SHAPE_SCALAR);
+    }
+    const int64_t n = x->sizes[d];
+    if (x->numel == 0) {
         return adz_clone(x);
     }
     adz_tensor *m = adz_cummax(adz_detach(x), d, NULL);

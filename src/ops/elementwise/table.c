@@ -145,6 +145,18 @@ static adz_tensor *logit_gradient(adz_tensor *dy, adz_tensor *x, double eps)
     return adz_masked_fill(slope, beyond, eps < 0 ? (double)NAN : 0);
 }
 
+/* The parabola between -3 and 3, and a line on each side. -infinity times 0 is NaN, as in the
+ * kernel. */
+static adz_tensor *hardswish_pieces(adz_tensor *x)
+{
+    adz_tensor *constant = adz_detach(x);
+    adz_tensor *inside = adz_lt_number(adz_abs(constant), 3);
+    adz_tensor *line = adz_where(adz_le_number(x, -3), adz_mul_number(constant, 0), x);
+    adz_tensor *held = adz_masked_fill(x, adz_logical_not(inside), 0);
+    adz_tensor *curve = adz_mul(held, adz_div_number(adz_add_number(held, 3), 6));
+    return adz_where(inside, curve, line);
+}
+
 /* sin(pi x) / (pi x). For |x| < 1/4 it is its series, in which no derivative cancels. Elsewhere x
  * loses the even number next to it first, so that a large x keeps its digits. */
 static adz_tensor *sinc_of(adz_tensor *x)

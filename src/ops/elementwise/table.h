@@ -158,15 +158,17 @@ COMPARISON(ge, a >= b, C99_ELEMENT("$a >= $b"), ONNX_NODE("GreaterOrEqual"))
 OWN_FILE(gelu, .attributes = { "approximate" }, C99_ELEMENT("@gelu($a)"), .c.special = tanh_gelu,
     .c.n_special = 1)
 COMPARISON(gt, a > b, C99_ELEMENT("$a > $b"), ONNX_NODE("Greater"))
-/* A sigmoid of straight lines. The slope is 0 at -3 and 3, as in PyTorch. */
+/* A sigmoid of straight lines. The slope is 0 at -3, 3 and NaN, as in PyTorch. */
 DERIVED(hardsigmoid,
     (x < ELEM(-3) ? ELEM(0) : x > ELEM(3) ? ELEM(6) : x + ELEM(3)) / ELEM(6),
-    adz_div_number(adz_relu6(adz_add_number(x, 3)), 6),
+    adz_div_number(adz_where(adz_lt_number(adz_abs(adz_detach(x)), 3), adz_add_number(x, 3),
+        adz_clamp(adz_add_number(adz_detach(x), 3), 0, 6)), 6),
     C99_ELEMENT("($a < -3 ? 0 : $a > 3 ? 6 : $a + 3) / 6"))
-/* x times a sigmoid of straight lines. The slope is 0 at -3 and 1 at 3, as in PyTorch. */
+/* x times a sigmoid of straight lines. The slope is 0 from -3 down, and 1 from 3 up and at NaN, as in
+ * PyTorch. x outside the parabola is replaced by 0 there, because infinity has no slope on it. */
 DERIVED(hardswish,
     x * ((x < ELEM(-3) ? ELEM(0) : x > ELEM(3) ? ELEM(6) : x + ELEM(3)) / ELEM(6)),
-    adz_mul(x, adz_div_number(adz_relu6(adz_add_number(x, 3)), 6)),
+    hardswish_pieces(x),
     C99_ELEMENT("$a * (($a < -3 ? 0 : $a > 3 ? 6 : $a + 3) / 6)"))
 /* sqrt(a^2 + b^2): dy a / y and dy b / y. y is computed again, because most calls need no gradient. */
 FUNCTION2(hypot, VMATH(hypot)(a, b),

@@ -42,7 +42,10 @@ adz_tensor *adz_cdist(adz_tensor *a, adz_tensor *b, double p)
     if (isinf(norm)) {
         difference = adz_masked_fill(difference, equal_positions(a, b), 0);
     }
-    adz_tensor *y = adz_norm(difference, norm, ADZ_DIMS(-1), ADZ_DROPDIM);
+    /* The number of differences is the sum of the sizes of their signs, which have the gradient 0.
+     */
+    adz_tensor *y = norm == 0 ? adz_norm(adz_sign(difference), 1, ADZ_DIMS(-1), ADZ_DROPDIM)
+                              : adz_norm(difference, norm, ADZ_DIMS(-1), ADZ_DROPDIM);
     if (norm == 0) {
         y = adz_masked_fill(y, adz_any(adz_isnan(difference), ADZ_DIMS(-1), ADZ_DROPDIM), NAN);
     }

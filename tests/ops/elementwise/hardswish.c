@@ -9,11 +9,11 @@ static int call(const op_args *a, adz_tensor **out)
 FACT(values_and_gradients)
 {
     const double inf = (double)INFINITY, nan = (double)NAN;
-    const double xs[] = { -inf, -5, -1, 0, 0.5, 2.5, inf, 1000, -1000, 3, -3 },
+    const double xs[] = { -inf, -5, -1, 0, 0.5, 2.5, inf, 1000, -1000, 3, -3, nan },
                  ys[] = { nan, -0.0, -0.3333333333333333, 0.0, 0.2916666666666667,
-                     2.2916666666666665, inf, 1000.0, -0.0, 3.0, -0.0 },
+                     2.2916666666666665, inf, 1000.0, -0.0, 3.0, -0.0, nan },
                  gs[] = { 0.0, 0.0, 0.16666666666666669, 0.5, 0.6666666666666666,
-                     1.3333333333333335, 1.0, 1.0, 0.0, 1.0, 0.0 };
+                     1.3333333333333335, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0 };
     assert_function(call, (op_args){ .n = 1 }, sizeof xs / sizeof *xs, xs, ys, gs);
 }
 

@@ -16,7 +16,18 @@ FACT(pairs_come_row_by_row)
     assert_int_equal(adz_tensor_numel(adz_pdist(adz_ones(ADZ_SHAPE(1, 2), ADZ_F32), 2)), 0);
 }
 
+/* The number of differences has the gradient 0, as in PyTorch. */
+FACT(p_of_0_has_a_gradient)
+{
+    adz_tensor *x =
+        adz_requires_grad_(adz_reshape(VALUES(ADZ_F64, 1, 2, 1, 3), ADZ_SHAPE(2, 2)), true);
+    adz_tensor *y = adz_pdist(x, 0);
+    ASSERT_VALUES(y, ADZ_F64, 1);
+    ASSERT_VALUES(adz_reshape(gradient_of(y, x), ADZ_SHAPE(4)), ADZ_F64, 0, 0, 0, 0);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(p_of_0_has_a_gradient),
     cmocka_unit_test(pairs_come_row_by_row),
 };
 

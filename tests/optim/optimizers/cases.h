@@ -35,6 +35,19 @@ static inline double gradient_at(int i, int t)
     return sin(0.7 * i + 1.9 * t) * (1 + 0.5 * (i % 3)) + 0.1;
 }
 
+/* Muon of the matrices among the parameters, at most four: it takes nothing else. */
+static inline adz_optimizer *muon_of_matrices(adz_tensor_list parameters, double lr)
+{
+    adz_tensor *matrices[4];
+    size_t n = 0;
+    for (size_t i = 0; i < parameters.count && n < 4; ++i) {
+        if (adz_tensor_rank(parameters.items[i]) == 2) {
+            matrices[n++] = parameters.items[i];
+        }
+    }
+    return adz_muon_new(adz_tensor_list_of(matrices, n), lr, NULL);
+}
+
 static inline adz_tensor *start(adz_dtype dtype)
 {
     double values[N];
