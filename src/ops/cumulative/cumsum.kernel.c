@@ -13,17 +13,7 @@
 #include "tensor/kernel/each_type.h"
 #else
 
-/* The type of a running sum and of a result. f32 is summed in f64 and rounded per result. Integers
- * are summed as unsigned integers of 64 bits, in which overflow wraps. */
-#undef SUM
-#undef OUT
-#if ELEM_IS_FLOAT
-#define SUM double
-#define OUT elem
-#else
-#define SUM uint64_t
-#define OUT int64_t
-#endif
+#include "tensor/kernel/running.kernel.h"
 
 enum { KERNEL(columns) = 256 }; /* neighbouring slices that are walked together: 2 KiB of sums */
 
@@ -39,19 +29,19 @@ void KERNEL(cumsum)(const void *block, int64_t begin, int64_t end)
         const elem *x = (const elem *)(const void *)a->in[0] + position;
         OUT *y = (OUT *)(void *)a->out + position;
         if (w == 1) { /* a single slice: its sum stays in a register */
-            SUM alone = 0;
+            RUNNING alone = 0;
             for (int64_t i = 0; i < n; ++i) {
                 int64_t row = (a->reverse ? n - 1 - i : i) * inner;
-                alone += (SUM)x[row];
+                alone += (RUNNING)x[row];
                 y[row] = (OUT)alone;
             }
             continue;
         }
-        SUM sum[KERNEL(columns)] = { 0 };
+        RUNNING sum[KERNEL(columns)] = { 0 };
         for (int64_t i = 0; i < n; ++i) {
             int64_t row = (a->reverse ? n - 1 - i : i) * inner;
             for (int64_t j = 0; j < w; ++j) {
-                sum[j] += (SUM)x[row + j];
+                sum[j] += (RUNNING)x[row + j];
                 y[row + j] = (OUT)sum[j];
             }
         }

@@ -21,19 +21,7 @@
 #else
 
 #include "ops/reduction/reduce.kernel.h"
-
-/* The type of a product while it grows, and of a result. f32 is multiplied in f64, whose range
- * fewer products leave. Integers are multiplied as unsigned integers of 64 bits, in which overflow
- * wraps. */
-#undef PRODUCT
-#undef OUT
-#if ELEM_IS_FLOAT
-#define PRODUCT double
-#define OUT     elem
-#else
-#define PRODUCT uint64_t
-#define OUT     int64_t
-#endif
+#include "tensor/kernel/running.kernel.h"
 
 #undef WIDEN
 #if ELEM_IS_F32
@@ -46,7 +34,7 @@ enum { KERNEL(lanes) = 8 }; /* independent products per row */
 
 /* The product of n contiguous elements, element i in lane i % 8. The lanes of integers may be
  * joined in any order, since products modulo 2^64 are exact. */
-static inline PRODUCT KERNEL(product_of)(const elem *x, int64_t n)
+static inline RUNNING KERNEL(product_of)(const elem *x, int64_t n)
 {
     int64_t i = 0;
 #if ELEM_IS_FLOAT
@@ -66,14 +54,14 @@ static inline PRODUCT KERNEL(product_of)(const elem *x, int64_t n)
     }
     return eight_product(&product, rest, left);
 #else
-    PRODUCT lane[KERNEL(lanes)] = { 1, 1, 1, 1, 1, 1, 1, 1 }, all = 1;
+    RUNNING lane[KERNEL(lanes)] = { 1, 1, 1, 1, 1, 1, 1, 1 }, all = 1;
     for (; i + KERNEL(lanes) <= n; i += KERNEL(lanes)) {
         for (int j = 0; j < KERNEL(lanes); ++j) {
-            lane[j] *= (PRODUCT)x[i + j];
+            lane[j] *= (RUNNING)x[i + j];
         }
     }
     for (int j = 0; i < n; ++i, ++j) {
-        lane[j] *= (PRODUCT)x[i];
+        lane[j] *= (RUNNING)x[i];
     }
     for (int j = 0; j < KERNEL(lanes); ++j) {
         all *= lane[j];
@@ -82,25 +70,25 @@ static inline PRODUCT KERNEL(product_of)(const elem *x, int64_t n)
 #endif
 }
 
-static inline void KERNEL(prod_start)(PRODUCT *s)
+static inline void KERNEL(prod_start)(RUNNING *s)
 {
     *s = 1;
 }
 
 static inline void KERNEL(prod_run)(
-    PRODUCT *s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
+    RUNNING *s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
     (void)first;
     (void)a;
     *s *= KERNEL(product_of)(x, n);
 }
 
-static inline void KERNEL(prod_join)(PRODUCT *s, const PRODUCT *t)
+static inline void KERNEL(prod_join)(RUNNING *s, const RUNNING *t)
 {
     *s *= *t;
 }
 
-static inline void KERNEL(prod_end)(const PRODUCT *s, const adzi_reduce_args *a, int64_t r)
+static inline void KERNEL(prod_end)(const RUNNING *s, const adzi_reduce_args *a, int64_t r)
 {
     ((OUT *)(void *)a->out)[r] = (OUT)*s;
 }
@@ -109,15 +97,15 @@ static inline void KERNEL(prod_end)(const PRODUCT *s, const adzi_reduce_args *a,
 INLINE void KERNEL(multiply_rows)(
     void *state, const elem *x, int64_t w, int64_t rows, int64_t stride, bool first)
 {
-    PRODUCT *restrict product = state;
+    RUNNING *restrict product = state;
     if (first) {
         for (int64_t j = 0; j < w; ++j) {
-            product[j] = (PRODUCT)x[j];
+            product[j] = (RUNNING)x[j];
         }
     }
     for (int64_t i = first; i < rows; ++i) {
         for (int64_t j = 0; j < w; ++j) {
-            product[j] *= (PRODUCT)x[i * stride + j];
+            product[j] *= (RUNNING)x[i * stride + j];
         }
     }
 }
@@ -125,7 +113,7 @@ INLINE void KERNEL(multiply_rows)(
 /* w contiguous results from r on. */
 static int64_t KERNEL(prod_columns)(const adzi_reduce_args *a, int64_t r, int64_t w)
 {
-    PRODUCT product[KERNEL(most_columns)];
+    RUNNING product[KERNEL(most_columns)];
     KERNEL(walk_columns)(a, r, w, KERNEL(multiply_rows), product);
     for (int64_t j = 0; j < w; ++j) {
         ((OUT *)(void *)a->out)[r + j] = (OUT)product[j];
@@ -163,7 +151,7 @@ static int64_t KERNEL(prod_ways)(const adzi_reduce_args *a, int64_t begin, int64
     return end - begin;
 }
 
-REDUCTION_WITH(prod, PRODUCT, KERNEL(prod_ways))
+REDUCTION_WITH(prod, RUNNING, KERNEL(prod_ways))
 
 #if ELEM_IS_FLOAT
 /* other[j] = dy times the product of all lanes except lane j, without a division: lanes are joined

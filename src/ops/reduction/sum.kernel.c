@@ -31,20 +31,10 @@
 #else
 
 #include "ops/reduction/reduce.kernel.h"
+#include "tensor/kernel/running.kernel.h"
 
-/* The type of a running sum and of a result. f32 is summed in f64. Integers are summed as unsigned
- * integers of 64 bits, in which overflow wraps. */
-#undef SUM
-#undef OUT
 #undef OF_DOUBLES
 #define OF_DOUBLES (ELEM_IS_FLOAT && !ELEM_IS_F32)
-#if ELEM_IS_FLOAT
-#define SUM double
-#define OUT elem
-#else
-#define SUM uint64_t
-#define OUT int64_t
-#endif
 
 enum {
     KERNEL(lanes) = 8,                 /* independent sums of a row */
@@ -54,31 +44,31 @@ enum {
 /* The sum of at most one block of elements at a stride: element i is added to lane i % 8.
  * Contiguous floats take the vector registers. The loops below give the order of additions that
  * Note [Eight lanes] describes. A strided run of floats thus has the bits of a contiguous one. */
-static inline SUM KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
+static inline RUNNING KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
 {
 #if ELEM_IS_FLOAT
     if (stride == 1) {
         return EIGHT(sum)(x, n, 0);
     }
 #endif
-    SUM lane[KERNEL(lanes)] = { 0 };
+    RUNNING lane[KERNEL(lanes)] = { 0 };
     int64_t i = 0;
     /* The stride is a constant 1 in this loop, so that the compiler vectorises it. */
     if (stride == 1) { /* integers */
         for (; i + KERNEL(lanes) <= n; i += KERNEL(lanes)) {
             for (int j = 0; j < KERNEL(lanes); ++j) {
-                lane[j] += (SUM)x[i + j];
+                lane[j] += (RUNNING)x[i + j];
             }
         }
     }
     for (; i + KERNEL(lanes) <= n; i += KERNEL(lanes)) {
         for (int j = 0; j < KERNEL(lanes); ++j) {
-            lane[j] += (SUM)x[(i + j) * stride];
+            lane[j] += (RUNNING)x[(i + j) * stride];
         }
     }
     /* Fewer than 8 elements are left. Element i still goes to lane i % 8. */
     for (int j = 0; i < n; ++i, ++j) {
-        lane[j] += (SUM)x[i * stride];
+        lane[j] += (RUNNING)x[i * stride];
     }
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
            ((lane[1] + lane[5]) + (lane[3] + lane[7]));
@@ -87,9 +77,9 @@ static inline SUM KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
 /* The sum of n elements at a stride, block after block. The order depends on n alone. An element
  * goes through about n / 512 + 67 additions: 64 in its lane, 3 that join the lanes, one per block.
  * Their number bounds the rounding error, which n additions in a row would make larger. */
-static inline SUM KERNEL(run)(const elem *x, int64_t n, int64_t stride)
+static inline RUNNING KERNEL(run)(const elem *x, int64_t n, int64_t stride)
 {
-    SUM total = 0;
+    RUNNING total = 0;
     for (int64_t start = 0; start < n; start += KERNEL(block)) {
         int64_t length = n - start < KERNEL(block) ? n - start : KERNEL(block);
         total += KERNEL(run_of_block)(x + start * stride, length, stride);
@@ -128,12 +118,12 @@ static inline void KERNEL(mend_means)(const adzi_reduce_args *a, int64_t r, int6
 #endif
 
 /* Writes result r, or partial sum r if the results are cut into blocks. A result is multiplied by
- * the scale in f64 and rounded once. A partial sum stays in the type SUM and is not scaled:
+ * the scale in f64 and rounded once. A partial sum stays in the type RUNNING and is not scaled:
  * sum_join scales the total. */
-static inline void KERNEL(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
+static inline void KERNEL(finish)(const adzi_reduce_args *a, int64_t r, RUNNING sum)
 {
     if (a->partial != NULL) {
-        ((SUM *)(void *)a->partial)[r] = sum;
+        ((RUNNING *)(void *)a->partial)[r] = sum;
         return;
     }
 #if OF_DOUBLES
@@ -156,7 +146,7 @@ static void KERNEL(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t 
     int inner = a->n_reduced - 1;
     for (int64_t r = begin; r < end; ++r) {
         const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);
-        SUM total = 0;
+        RUNNING total = 0;
         if (a->n > 0) {
             int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
             /* Without a reduced dimension a result is the sum of its single element. */
@@ -248,7 +238,7 @@ static inline __attribute__((always_inline)) void KERNEL(some_vectors)(
  * first. The columns after them take one strip with a partial register, or plain loops where the
  * instruction set has no masked loads. Integers take the plain loops for all columns. */
 static inline void KERNEL(add_rows)(
-    SUM *sums, const elem *x, int64_t n, int64_t rows, int64_t stride)
+    RUNNING *sums, const elem *x, int64_t n, int64_t rows, int64_t stride)
 {
 #if ELEM_IS_FLOAT
     for (; n >= FOUR_VECTORS; n -= FOUR_VECTORS, x += FOUR_VECTORS, sums += FOUR_VECTORS) {
@@ -276,7 +266,7 @@ static inline void KERNEL(add_rows)(
     }
     for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < n; ++j) {
-            sums[j] += (SUM)x[i * stride + j];
+            sums[j] += (RUNNING)x[i * stride + j];
         }
     }
 #endif
@@ -287,10 +277,10 @@ static inline void KERNEL(add_rows)(
 /* Writes n contiguous results from r on, or their partial sums. It is the function `finish` for a
  * run of columns: the scale is read once. */
 static inline void KERNEL(finish_row)(
-    const adzi_reduce_args *a, int64_t r, const SUM *sums, int64_t n)
+    const adzi_reduce_args *a, int64_t r, const RUNNING *sums, int64_t n)
 {
     if (a->partial != NULL) {
-        memcpy((SUM *)(void *)a->partial + r, sums, (size_t)n * sizeof *sums);
+        memcpy((RUNNING *)(void *)a->partial + r, sums, (size_t)n * sizeof *sums);
         return;
     }
     OUT *out = (OUT *)(void *)a->out + r;
@@ -313,7 +303,7 @@ static inline void KERNEL(finish_row)(
 INLINE void KERNEL(add_block)(
     void *state, const elem *x, int64_t w, int64_t rows, int64_t stride, bool first)
 {
-    SUM *restrict total = state, part[KERNEL(most_columns)];
+    RUNNING *restrict total = state, part[KERNEL(most_columns)];
     KERNEL(add_rows)(first ? total : part, x, w, rows, stride);
     for (int64_t j = 0; j < w && !first; ++j) {
         total[j] += part[j];
@@ -329,7 +319,7 @@ INLINE void KERNEL(add_block)(
 static void KERNEL(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     for (int64_t w; begin < end; begin += w) {
-        SUM total[KERNEL(most_columns)];
+        RUNNING total[KERNEL(most_columns)];
         w = KERNEL(tile_width)(a, begin, end, KERNEL(most_columns));
         KERNEL(walk_columns)(a, begin, w, KERNEL(add_block), total);
         KERNEL(finish_row)(a, begin, total, w);
@@ -389,14 +379,14 @@ void KERNEL(sum_join)(const void *block, int64_t begin, int64_t end);
 void KERNEL(sum_join)(const void *block, int64_t begin, int64_t end)
 {
     adzi_reduce_args a = *(const adzi_reduce_args *)block;
-    const SUM *partial = (const SUM *)(const void *)a.partial;
+    const RUNNING *partial = (const RUNNING *)(const void *)a.partial;
     int64_t results = 1;
     for (int d = 0; d < a.n_kept; ++d) {
         results *= a.kept[d];
     }
     a.partial = NULL;
     for (int64_t r = begin; r < end; ++r) {
-        SUM total = 0;
+        RUNNING total = 0;
         for (int64_t b = 0; b < a.blocks; ++b) {
             total += partial[b * results + r];
         }

@@ -260,59 +260,38 @@ WALKS(16)
 WALKS(32)
 WALKS(64)
 
-/* The three entry points choose the instance by the size of an element in bytes. */
+/* BY_SIZE(walk, ...) calls the instance of a walk for the size of an element in bytes. */
+#define BY_SIZE(walk, ...)      \
+    switch (item) {             \
+    case 1:                     \
+        walk##_8(__VA_ARGS__);  \
+        break;                  \
+    case 2:                     \
+        walk##_16(__VA_ARGS__); \
+        break;                  \
+    case 4:                     \
+        walk##_32(__VA_ARGS__); \
+        break;                  \
+    default:                    \
+        walk##_64(__VA_ARGS__); \
+    }
+
 void ADZI_GATHER(void *to, const char *from, size_t item, int64_t first, int64_t n, int rank,
     const int64_t *sizes, const int64_t *strides)
 {
     const void *x = from;
-    switch (item) {
-    case 1:
-        gather_8(to, x, first, n, rank, sizes, strides);
-        break;
-    case 2:
-        gather_16(to, x, first, n, rank, sizes, strides);
-        break;
-    case 4:
-        gather_32(to, x, first, n, rank, sizes, strides);
-        break;
-    default:
-        gather_64(to, x, first, n, rank, sizes, strides);
-    }
+    BY_SIZE(gather, to, x, first, n, rank, sizes, strides)
 }
 
 void ADZI_SCATTER(char *to, const void *from, size_t item, int64_t first, int64_t n, int rank,
     const int64_t *sizes, const int64_t *strides)
 {
     void *y = to;
-    switch (item) {
-    case 1:
-        scatter_8(y, from, first, n, rank, sizes, strides);
-        break;
-    case 2:
-        scatter_16(y, from, first, n, rank, sizes, strides);
-        break;
-    case 4:
-        scatter_32(y, from, first, n, rank, sizes, strides);
-        break;
-    default:
-        scatter_64(y, from, first, n, rank, sizes, strides);
-    }
+    BY_SIZE(scatter, y, from, first, n, rank, sizes, strides)
 }
 
 void ADZI_SPLAT(void *to, const char *from, size_t item, int64_t n)
 {
     const void *x = from;
-    switch (item) {
-    case 1:
-        splat_8(to, x, n);
-        break;
-    case 2:
-        splat_16(to, x, n);
-        break;
-    case 4:
-        splat_32(to, x, n);
-        break;
-    default:
-        splat_64(to, x, n);
-    }
+    BY_SIZE(splat, to, x, n)
 }

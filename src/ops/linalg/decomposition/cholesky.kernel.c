@@ -133,16 +133,12 @@ void KERNEL(cholesky)(const void *block, int64_t begin, int64_t end)
     const adzi_cholesky_args *args = block;
     const int64_t n = args->n;
     for (int64_t item = begin, matrices; item < end; item += matrices) {
-        matrices = n > 0 && n <= ADZI_LANES_MOST ? adzi_lanes_of(end - item, ADZI_MATRIX_LANES) : 1;
+        matrices = KERNEL(matrices_together)(n, end - item);
         if (matrices > 1) {
             KERNEL(factor_several)(args, item, matrices);
             continue;
         }
-        elem *a = (elem *)(void *)args->y + item * n * n;
-        if (n > 0) {
-            const elem *from = (const elem *)(const void *)args->a + item * n * n;
-            memcpy(a, from, (size_t)(n * n) * sizeof *a);
-        }
+        elem *a = KERNEL(copied_matrix)(args->y, args->a, item, n);
         if (!args->upper) {
             KERNEL(mirror)(a, n, false);
         }

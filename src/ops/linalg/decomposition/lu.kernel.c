@@ -45,16 +45,12 @@ void KERNEL(lu_factor)(const void *block, int64_t begin, int64_t end)
     const adzi_lu_args *args = block;
     const int64_t n = args->n;
     for (int64_t item = begin, matrices; item < end; item += matrices) {
-        matrices = n > 0 && n <= ADZI_LANES_MOST ? adzi_lanes_of(end - item, ADZI_MATRIX_LANES) : 1;
+        matrices = KERNEL(matrices_together)(n, end - item);
         if (matrices > 1) {
             KERNEL(factor_several)(args, item, matrices);
             continue;
         }
-        elem *a = (elem *)(void *)args->lu + item * n * n;
-        if (n > 0) {
-            const elem *from = (const elem *)(const void *)args->a + item * n * n;
-            memcpy(a, from, (size_t)(n * n) * sizeof *a);
-        }
+        elem *a = KERNEL(copied_matrix)(args->lu, args->a, item, n);
         args->found[item] = KERNEL(factor_lu)(a, n, n, n, args->pivots + item * n);
     }
 }

@@ -179,3 +179,20 @@ static inline void KERNEL(solve_lanes)(const KERNEL(lanes) * t, int64_t n, bool 
         }
     }
 }
+
+/* How many of the `left` matrices of n rows and columns are factored together: one if they are
+ * large. */
+static inline int64_t KERNEL(matrices_together)(int64_t n, int64_t left)
+{
+    return n > 0 && n <= ADZI_LANES_MOST ? adzi_lanes_of(left, ADZI_MATRIX_LANES) : 1;
+}
+
+/* Copies matrix `item` of n rows and columns to where it is factored, and returns that. */
+static inline elem *KERNEL(copied_matrix)(void *to, const void *from, int64_t item, int64_t n)
+{
+    elem *a = (elem *)to + item * n * n;
+    if (n > 0) {
+        memcpy(a, (const elem *)from + item * n * n, (size_t)(n * n) * sizeof *a);
+    }
+    return a;
+}

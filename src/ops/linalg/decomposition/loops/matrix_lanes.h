@@ -7,6 +7,7 @@
 #define ADZI_OPS_LINALG_DECOMPOSITION_LOOPS_MATRIX_LANES_H
 
 #include <stdint.h>
+#include <string.h>
 #ifdef ADZI_X86
 #include <immintrin.h>
 #endif
