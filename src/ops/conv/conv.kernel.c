@@ -14,6 +14,7 @@
  * range of k, some maps, and a part of the blocks. The parts are added in order afterwards. Ranges,
  * parts and tasks depend on the shapes only, so the bits do not depend on the number of workers. */
 #ifndef elem
+#define A_STEP(f) 1
 #define THIS_FILE "ops/conv/conv.kernel.c"
 #include "ops/conv/conv_patches.kernel.h"
 

@@ -50,13 +50,19 @@ typedef struct KERNEL(factors) {
     bool add; /* to what C holds; otherwise C is written without being read */
 } KERNEL(factors);
 
+/* A file whose products have rows of A that are contiguous defines A_STEP(f) as 1: a constant saves
+ * one instruction in twenty. */
+#ifndef A_STEP
+#define A_STEP(f) ((f)->a.step)
+#endif
+
 /* One tile of C, from row i and column j on. */
 INLINE void KERNEL(tile)(
     const KERNEL(factors) * f, int64_t i, int64_t j, const int rows, const int vecs)
 {
     const KERNEL(shape) shape = { rows, vecs, true, VW };
     const KERNEL(reads)
-        from = { f->a.at + i * f->a.row, f->b.at + j, f->a.row, f->a.step, f->b.ld };
+        from = { f->a.at + i * f->a.row, f->b.at + j, f->a.row, A_STEP(f), f->b.ld };
     elem *to = f->c.at + i * f->c.ld + j;
     VEC s[8][4];
     KERNEL(sum_tile)(s, &from, f->size.k, shape);
