@@ -81,13 +81,25 @@ bool adzi_reader_target(const reader_call *call, int64_t element, adz_dtype *dty
 
 enum { MOST_NUMBERS = 4096 };
 
-reader_numbers *adzi_reader_numbers(const reader_call *call, adz_dtype dtype, adz_shape shape)
+/* The numbers of a shape, but not more than one too many. */
+static size_t count_of(adz_shape shape)
 {
     size_t n = 1;
     for (int d = 0; d < shape.rank; ++d) {
-        n = shape.sizes[d] > MOST_NUMBERS || n > MOST_NUMBERS ? MOST_NUMBERS + 1
-                                                              : n * (size_t)shape.sizes[d];
+        const bool many = shape.sizes[d] < 0 || shape.sizes[d] > MOST_NUMBERS || n > MOST_NUMBERS;
+        n = many ? MOST_NUMBERS + 1 : n * (size_t)shape.sizes[d];
     }
+    return n;
+}
+
+bool adzi_reader_few(adz_shape shape)
+{
+    return count_of(shape) <= MOST_NUMBERS;
+}
+
+reader_numbers *adzi_reader_numbers(const reader_call *call, adz_dtype dtype, adz_shape shape)
+{
+    const size_t n = count_of(shape);
     if (n > MOST_NUMBERS) {
         adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED,
             "a list of shape %s is longer than %d numbers, the most that are followed",

@@ -9,7 +9,7 @@
 
 /* What a message says about the other file. */
 typedef struct external {
-    const char *name; /* of the tensor, for messages */
+    const char *op, *name; /* the public function, and the tensor's name, for messages */
     reader_bytes location;
     uint64_t offset, length;
     bool has_length;
@@ -17,7 +17,7 @@ typedef struct external {
 
 static void refuse(const external *e, adz_status status, const char *why)
 {
-    adz_error_format(LOAD, status, "tensor \"%.60s\" lies in the file \"%.*s\", %s", e->name,
+    adz_error_format(e->op, status, "tensor \"%.60s\" lies in the file \"%.*s\", %s", e->name,
         TEXT(e->location), why);
 }
 
@@ -60,7 +60,7 @@ static bool read_pairs(reader_bytes message, external *e)
     reader_field f;
     while (adzi_reader_next(&message, &f) > 0) {
         if (f.number == 13 && f.kind == WIRE_BYTES && !read_pair(f.bytes, e)) {
-            adz_error_format(LOAD, ADZ_ERR_FORMAT,
+            adz_error_format(e->op, ADZ_ERR_FORMAT,
                 "tensor \"%.60s\" lies in another file, at an offset or with a length that is no number",
                 e->name);
             return false;
@@ -83,7 +83,8 @@ static bool leads_down(reader_bytes part)
 static int open_file(const reader_model *model, const external *e)
 {
     reader_bytes rest = e->location;
-    int folder = open(model->folder[0] != '\0' ? model->folder : ".", O_RDONLY | O_DIRECTORY);
+    int folder =
+        open(model->folder[0] != '\0' ? model->folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (folder >= 0) {
         const uint8_t *slash = rest.size > 0 ? memchr(rest.at, '/', rest.size) : NULL;
         const reader_bytes part = { rest.at,
@@ -158,7 +159,7 @@ static adz_tensor *read_file(int file, const external *e, uint64_t bytes)
 adz_tensor *adzi_reader_external(
     const reader_model *model, reader_bytes message, const char *name, uint64_t bytes)
 {
-    external e = { .name = name };
+    external e = { .op = model->op, .name = name };
     if (!read_pairs(message, &e)) {
         return NULL;
     }
@@ -167,7 +168,7 @@ adz_tensor *adzi_reader_external(
         return NULL;
     }
     if (e.has_length && e.length != bytes) {
-        adz_error_format(LOAD, ADZ_ERR_FORMAT,
+        adz_error_format(e.op, ADZ_ERR_FORMAT,
             "tensor \"%.60s\" has %llu bytes, but %llu in the file \"%.*s\"", name,
             (unsigned long long)bytes, (unsigned long long)e.length, TEXT(e.location));
         return NULL;

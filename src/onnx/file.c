@@ -29,14 +29,14 @@ adz_tensor *adzi_reader_file(const char *op, const char *path)
 
 adz_tensor *adz_onnx_tensor_load(const char *path)
 {
-    reader_model model = { .opset = 0 };
+    reader_model model = { .op = "adz_onnx_tensor_load" };
     int element;
     if (path == NULL) {
-        adz_error_null("adz_onnx_tensor_load", "path");
+        adz_error_null(model.op, "path");
         return NULL;
     }
     adz_scope *scope = adz_scope_open();
-    adz_tensor *file = adzi_reader_file("adz_onnx_tensor_load", path);
+    adz_tensor *file = adzi_reader_file(model.op, path);
     adz_tensor *t =
         file != NULL ? adzi_reader_tensor(&model,
                            (reader_bytes){ adz_tensor_data(file), (size_t)adz_tensor_numel(file) },

@@ -16,6 +16,8 @@ enum {
     OVERLOAD = 13
 };
 
+enum { MOST_SMALL = 1 << 20 }; /* bytes of functions that any file may repeat 16 times */
+
 adz_status adzi_reader_functions(reader_model *model, reader_bytes file)
 {
     size_t n = 0;
@@ -159,10 +161,13 @@ static adz_status give_outputs(reader_model *model, reader_graph *graph, const r
     return status;
 }
 
-/* A small file may not become a large network: calls of functions inside functions multiply. */
-static adz_status count_nodes(reader_model *model, const reader_node *call)
+/* A small file may not become a large network: calls of functions inside functions multiply, and
+ * each call has the function's constants and inner graphs again. */
+static adz_status count_nodes(reader_model *model, const reader_node *call, size_t bytes)
 {
-    if (++model->n_inlined <= model->file.size / 4 + 16384) {
+    model->inlined_bytes += bytes;
+    if (++model->n_inlined <= model->file.size / 4 + 16384 &&
+        model->inlined_bytes / 16 <= model->file.size + MOST_SMALL) {
         return ADZ_OK;
     }
     return adz_error_format(LOAD, ADZ_ERR_UNSUPPORTED,
@@ -184,7 +189,7 @@ adz_status adzi_reader_inline(reader_model *model, reader_graph *graph, const re
     reader_field f;
     while (status == ADZ_OK && adzi_reader_next(&rest, &f) > 0) {
         if (f.number == NODE && f.kind == WIRE_BYTES) {
-            status = count_nodes(model, call);
+            status = count_nodes(model, call, f.bytes.size);
             status = status == ADZ_OK ? adzi_reader_add_node(model, scope, f.bytes) : status;
         }
     }

@@ -36,18 +36,15 @@ bool adzi_reader_part(reader_bytes message, uint32_t number, reader_bytes *bytes
 
 /* ---- inputs and outputs --------------------------------------------------------------------- */
 
-/* One size: a number, the name of one, or neither. */
-static bool read_size(reader_model *model, reader_bytes message, reader_declared *d)
+/* One size: a number, or free. */
+static bool read_size(reader_bytes message, reader_declared *d)
 {
     reader_field f;
     int more;
     int64_t size = -1;
-    const char *symbol = NULL;
     while ((more = adzi_reader_next(&message, &f)) > 0) {
         if (f.number == 1 && f.kind == WIRE_VARINT && f.value <= INT64_MAX / 16) {
             size = (int64_t)f.value;
-        } else if (f.number == 2 && f.kind == WIRE_BYTES && f.bytes.size > 0) {
-            symbol = adzi_reader_text(&model->arena, f.bytes);
         }
     }
     if (d->shape.rank == ADZ_MAX_RANK) {
@@ -56,13 +53,12 @@ static bool read_size(reader_model *model, reader_bytes message, reader_declared
             ADZ_MAX_RANK);
         return false;
     }
-    d->symbols[d->shape.rank] = symbol;
     d->shape.sizes[d->shape.rank++] = size;
     return more == 0 || adzi_reader_malformed("shape") == ADZ_OK;
 }
 
 /* Type and shape of an input or output. */
-static bool read_type(reader_model *model, reader_bytes message, reader_declared *d)
+static bool read_type(reader_bytes message, reader_declared *d)
 {
     reader_bytes type, tensor, shape;
     reader_field f;
@@ -84,7 +80,7 @@ static bool read_type(reader_model *model, reader_bytes message, reader_declared
     }
     d->shape.rank = shape.at != NULL ? 0 : -1;
     while (shape.at != NULL && adzi_reader_next(&shape, &f) > 0) {
-        if (f.number == 1 && f.kind == WIRE_BYTES && !read_size(model, f.bytes, d)) {
+        if (f.number == 1 && f.kind == WIRE_BYTES && !read_size(f.bytes, d)) {
             return false;
         }
     }
@@ -141,7 +137,7 @@ static adz_status read_input(reader_model *model, reader_graph *graph, reader_by
     adz_status status = adzi_reader_define(model, graph, name, VALUE_INPUT, &d->value);
     if (status == ADZ_OK) {
         d->name = model->values[d->value].name;
-        status = read_type(model, message, d) ? check_element(model, d) : adz_error_code();
+        status = read_type(message, d) ? check_element(model, d) : adz_error_code();
         model->values[d->value].element = d->element;
         ++graph->n_inputs;
     }
@@ -165,7 +161,7 @@ static adz_status read_output(reader_model *model, reader_graph *graph, reader_b
         return ADZ_ERR_MEMORY;
     }
     model->values[d->value].result = true;
-    return read_type(model, message, d) ? check_element(model, d) : adz_error_code();
+    return read_type(message, d) ? check_element(model, d) : adz_error_code();
 }
 
 /* ---- the graph ------------------------------------------------------------------------------ */

@@ -99,10 +99,17 @@ static int run_reshape(const reader_call *call)
             adzi_reader_int(call, "allowzero", 0) == 0) {
             shape.sizes[d] = x->shape.sizes[d];
         }
+        if (shape.sizes[d] < -1 || (shape.sizes[d] < 0 && open >= 0) ||
+            shape.sizes[d] > (int64_t)x->n) {
+            return 0; /* the tensor function says what is wrong */
+        }
         if (shape.sizes[d] < 0) {
             open = d;
         } else {
             known *= shape.sizes[d];
+        }
+        if (known > (int64_t)x->n) {
+            return 0;
         }
     }
     if (open >= 0) {
@@ -180,6 +187,12 @@ static int run_concat(const reader_call *call)
         }
         n += x->n;
     }
+    if (!adzi_reader_few(ADZ_SHAPE((int64_t)n))) {
+        return 0;
+    }
+    if (adzi_reader_dim(call, adzi_reader_int(call, "axis", 1), 1) < 0) {
+        return -1;
+    }
     reader_numbers *y = adzi_reader_numbers(call, first->dtype, ADZ_SHAPE((int64_t)n));
     for (size_t i = 0, at = 0; i < call->node->n_inputs && y != NULL; ++i) {
         const reader_numbers *x = in(call, i);
@@ -199,6 +212,12 @@ static int run_gather(const reader_call *call)
     }
     if (x->shape.rank != 1 || index->dtype == ADZ_F32 || index->dtype == ADZ_F64) {
         return 0;
+    }
+    if (!adzi_reader_few(index->shape)) {
+        return 0;
+    }
+    if (adzi_reader_dim(call, adzi_reader_int(call, "axis", 0), 1) < 0) {
+        return -1;
     }
     reader_numbers *y = adzi_reader_numbers(call, x->dtype, index->shape);
     for (size_t k = 0; k < index->n && y != NULL; ++k) {
@@ -279,13 +298,14 @@ static int run_range(const reader_call *call)
         return 0;
     }
     const int64_t from = start->at[0].i, to = limit->at[0].i, by = delta->at[0].i;
-    int64_t n = 0;
-    for (int64_t x = from; n <= 4096 && (by > 0 ? x < to : x > to); x += by) {
-        ++n;
-    }
-    if (n > 4096) {
+    /* The distance of two numbers always fits into an unsigned one. */
+    const uint64_t far = by > 0 ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
+    const uint64_t step = by > 0 ? (uint64_t)by : 0 - (uint64_t)by;
+    const uint64_t count = (by > 0 ? from < to : from > to) ? (far - 1) / step + 1 : 0;
+    if (count > 4096) {
         return 0;
     }
+    const int64_t n = (int64_t)count;
     reader_numbers *y = adzi_reader_numbers(call, start->dtype, ADZ_SHAPE(n));
     for (int64_t k = 0; k < n && y != NULL; ++k) {
         y->at[k].i = from + k * by;
@@ -367,6 +387,9 @@ int adzi_reader_run_host(const reader_call *call)
 {
     const reader_node *node = call->node;
     bool any = false;
+    if (node->wraps) {
+        return 0; /* int8, which only tensors wrap */
+    }
     if (node->host == run_shape || node->host == run_size) {
         return node->host(call);
     }

@@ -18,6 +18,8 @@ static reader_number rounded(reader_number x, adz_dtype dtype)
         x.f = (double)(float)x.f;
     } else if (dtype == ADZ_I32) {
         x.i = (int32_t)(uint32_t)(uint64_t)x.i;
+    } else if (dtype == ADZ_U8) {
+        x.i = (uint8_t)(uint64_t)x.i;
     } else if (dtype == ADZ_BOOL) {
         x.i = x.i != 0;
     }
@@ -153,7 +155,7 @@ int adzi_reader_host_binary(const reader_call *call)
         return -1;
     }
     if (b == NULL || a->dtype != b->dtype || !broadcast(a->shape, b->shape, &shape) ||
-        adzi_reader_int(call, "fmod", 0) != 0 ||
+        !adzi_reader_few(shape) || adzi_reader_int(call, "fmod", 0) != 0 ||
         adzi_reader_attribute(call->node, "axis") != NULL) {
         return 0;
     }
@@ -248,7 +250,7 @@ int adzi_reader_host_where(const reader_call *call)
         return -1;
     }
     if (a->dtype != b->dtype || !broadcast(a->shape, b->shape, &shape) ||
-        !broadcast(shape, condition->shape, &shape)) {
+        !broadcast(shape, condition->shape, &shape) || !adzi_reader_few(shape)) {
         return 0;
     }
     reader_numbers *y = adzi_reader_numbers(call, a->dtype, shape);

@@ -16,8 +16,8 @@ static reader_model *model_of(adz_module *module)
     return ((reader_state *)adz_module_data(module))->model;
 }
 
-/* Whether a tensor has the dtype and shape that the file declares. Free sizes of one name must be
- * equal. */
+/* Whether a tensor has the dtype and shape that the file declares. Names of free sizes are
+ * comments: exporters give one name to sizes that differ. */
 static bool check_input(const reader_model *model, const reader_declared *d, const adz_tensor *t)
 {
     adz_dtype dtype;
@@ -159,6 +159,7 @@ static reader_model *model_new(const char *path, const adz_onnx_load_options *o)
         return NULL;
     }
     model->arena = arena;
+    model->op = LOAD;
     atomic_init(&model->references, 1);
     model->f64 = o->dtype == ADZ_F64;
     model->freeze_norms = o->freeze_norms;

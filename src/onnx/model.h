@@ -122,7 +122,6 @@ typedef struct reader_declared {
     const char *name;
     int element;     /* 0: not declared */
     adz_shape shape; /* -1 for a size that is free; rank -1 if it is not declared */
-    const char *symbols[ADZ_MAX_RANK]; /* names of free sizes, or NULL */
 } reader_declared;
 
 typedef struct reader_function {
@@ -151,6 +150,7 @@ typedef struct reader_holder {
 
 /** Shared by copies of a module; nothing of it changes after loading. */
 typedef struct reader_model {
+    const char *op; /* the public function that reads, for messages about tensors */
     atomic_size_t references;
     reader_arena arena;
     reader_value *values;
@@ -168,7 +168,7 @@ typedef struct reader_model {
     const char *folder;         /* of the file, with its slash; "" for the working directory */
     reader_bytes file;          /* during loading */
     reader_function *functions; /* during loading */
-    size_t n_functions, n_inlined;
+    size_t n_functions, n_inlined, inlined_bytes;
 } reader_model;
 
 /** Reads the message of a model. */

@@ -261,6 +261,19 @@ static adz_status read_output(
     return status;
 }
 
+/* The name of a node. One without gets its operator's name with its number in the graph. */
+static const char *name_of(
+    reader_model *model, const reader_graph *graph, reader_bytes name, reader_bytes type)
+{
+    char text[96];
+    if (name.size > 0) {
+        return adzi_reader_text(&model->arena, name);
+    }
+    const int n = snprintf(text, sizeof text, "%.*s_%zu", TEXT(type), graph->home->n_nodes);
+    return adzi_reader_text(
+        &model->arena, (reader_bytes){ (const uint8_t *)text, n > 0 ? (size_t)n : 0 });
+}
+
 /* Texts and room for the lists. */
 static adz_status read_parts(
     reader_model *model, const reader_graph *graph, reader_bytes message, reader_node *node)
@@ -274,7 +287,7 @@ static adz_status read_parts(
         return adzi_reader_malformed("node");
     }
     node->opset = graph->opset;
-    node->name = adzi_reader_text(arena, name);
+    node->name = name_of(model, graph, name, type);
     node->type = adzi_reader_text(arena, type);
     node->domain = adzi_reader_text(arena, domain);
     node->inputs = adzi_reader_alloc(arena, inputs, sizeof(size_t));

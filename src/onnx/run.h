@@ -171,6 +171,9 @@ adz_tensor *adzi_reader_from_numbers(reader_run *run, const reader_numbers *numb
 
 /* ---- running -------------------------------------------------------------------------------- */
 
+/** Whether the host follows as many numbers as a shape has. */
+bool adzi_reader_few(adz_shape shape);
+
 /** Memory for numbers, which ends with the run; NULL with the error recorded. */
 reader_numbers *adzi_reader_numbers(const reader_call *call, adz_dtype dtype, adz_shape shape);
 

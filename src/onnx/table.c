@@ -119,6 +119,11 @@ static adz_status check_attribute(const reader_node *node, const reader_attribut
         return adzi_reader_refuse(node,
             "attribute \"%.60s\" is not supported; docs/onnx.md lists those that are", a->name);
     }
+    if (adzi_reader_attribute(node, a->name) != a) {
+        return adz_error_format(LOAD, ADZ_ERR_FORMAT,
+            "node \"%.60s\" (%.60s, opset %lld): attribute \"%.60s\" is given twice", node->name,
+            node->type, (long long)node->opset, a->name);
+    }
     if (type_of(words[0]) != a->type) {
         return adz_error_format(LOAD, ADZ_ERR_FORMAT,
             "node \"%.60s\" (%.60s, opset %lld): attribute \"%.60s\" has the wrong type %d",
@@ -131,28 +136,41 @@ static adz_status check_attribute(const reader_node *node, const reader_attribut
     return ADZ_OK;
 }
 
+/* A node computes something that has a name. */
+static adz_status check_outputs(const reader_node *node)
+{
+    const size_t outputs = node->op->outputs > 0 ? node->op->outputs : 1;
+    bool any = false;
+    for (size_t i = 0; i < node->n_outputs; ++i) {
+        any |= node->outputs[i] != NO_VALUE;
+        if (i >= outputs && node->outputs[i] != NO_VALUE) {
+            return adzi_reader_refuse(node, "output %zu is not supported", i);
+        }
+    }
+    return any ? ADZ_OK
+               : adz_error_format(LOAD, ADZ_ERR_FORMAT,
+                     "node \"%.60s\" (%.60s, opset %lld) has no result", node->name, node->type,
+                     (long long)node->opset);
+}
+
 static adz_status check_counts(const reader_node *node)
 {
     const reader_operator *row = node->op;
-    const size_t outputs = row->outputs > 0 ? row->outputs : 1;
     if (node->n_inputs < row->least || node->n_inputs > row->most) {
         return adz_error_format(LOAD, ADZ_ERR_FORMAT,
             "node \"%.60s\" (%.60s, opset %lld) has %zu inputs, but takes %zu to %zu", node->name,
             node->type, (long long)node->opset, node->n_inputs, row->least, row->most);
     }
-    for (size_t i = 0; i < row->least; ++i) {
+    /* One of any number of inputs cannot be left out; Loop checks its own. */
+    const bool all = row->most == MANY && row->least > 0;
+    for (size_t i = 0; i < (all ? node->n_inputs : row->least); ++i) {
         if (node->inputs[i] == NO_VALUE) {
             return adz_error_format(LOAD, ADZ_ERR_FORMAT,
                 "node \"%.60s\" (%.60s, opset %lld): input %zu is left out, but needed", node->name,
                 node->type, (long long)node->opset, i);
         }
     }
-    for (size_t i = outputs; i < node->n_outputs; ++i) {
-        if (node->outputs[i] != NO_VALUE) {
-            return adzi_reader_refuse(node, "output %zu is not supported", i);
-        }
-    }
-    return ADZ_OK;
+    return check_outputs(node);
 }
 
 static adz_status find_row(reader_node *node)

@@ -113,17 +113,18 @@ static adz_dtype dtype_in_file(int element)
 
 /* ---- the sizes ------------------------------------------------------------------------------ */
 
-static bool add_size(adz_shape *shape, uint64_t size, uint64_t *numel, const char *name)
+static bool add_size(
+    const char *op, adz_shape *shape, uint64_t size, uint64_t *numel, const char *name)
 {
     if (shape->rank == ADZ_MAX_RANK) {
-        adz_error_format(LOAD, ADZ_ERR_UNSUPPORTED,
+        adz_error_format(op, ADZ_ERR_UNSUPPORTED,
             "tensor \"%.60s\" has more than %d dimensions, the most that adze holds", name,
             ADZ_MAX_RANK);
         return false;
     }
     if (size > INT64_MAX / 16 || (size > 0 && *numel > (uint64_t)INT64_MAX / 16 / size)) {
         adz_error_format(
-            LOAD, ADZ_ERR_FORMAT, "tensor \"%.60s\" has sizes that no file can hold", name);
+            op, ADZ_ERR_FORMAT, "tensor \"%.60s\" has sizes that no file can hold", name);
         return false;
     }
     shape->sizes[shape->rank++] = (int64_t)size;
@@ -131,24 +132,32 @@ static bool add_size(adz_shape *shape, uint64_t size, uint64_t *numel, const cha
     return true;
 }
 
+/* Records that the message ends inside a field; false. */
+static bool malformed(const char *op)
+{
+    adz_error_set(op, ADZ_ERR_FORMAT,
+        "the file ends inside a tensor or is no ONNX file; fetch or export it again");
+    return false;
+}
+
 /* Reads sizes and type; false with an error recorded. */
-static bool read_head(
-    reader_bytes message, const char *name, adz_shape *shape, uint64_t *numel, int *element)
+static bool read_head(const char *op, reader_bytes message, const char *name, adz_shape *shape,
+    uint64_t *numel, int *element)
 {
     reader_field f;
     int more;
     uint64_t size;
     while ((more = adzi_reader_next(&message, &f)) > 0) {
         if (f.number == DIMS && f.kind == WIRE_VARINT) {
-            if (!add_size(shape, f.value, numel, name)) {
+            if (!add_size(op, shape, f.value, numel, name)) {
                 return false;
             }
         } else if (f.number == DIMS && f.kind == WIRE_BYTES) {
             while (f.bytes.size > 0) {
                 if (!adzi_reader_varint(&f.bytes, &size)) {
-                    return adzi_reader_malformed("tensor") == ADZ_OK;
+                    return malformed(op);
                 }
-                if (!add_size(shape, size, numel, name)) {
+                if (!add_size(op, shape, size, numel, name)) {
                     return false;
                 }
             }
@@ -156,7 +165,7 @@ static bool read_head(
             *element = f.value < N_ELEMENTS ? (int)f.value : 0;
         }
     }
-    return more == 0 || adzi_reader_malformed("tensor") == ADZ_OK;
+    return more == 0 || malformed(op);
 }
 
 /* ---- the elements --------------------------------------------------------------------------- */
@@ -255,7 +264,8 @@ static bool fits(reader_bytes message, uint64_t numel, bool external)
     return external || numel <= message.size;
 }
 
-static adz_tensor *fill(reader_bytes message, const char *name, int element, adz_tensor *t)
+static adz_tensor *fill(
+    const char *op, reader_bytes message, const char *name, int element, adz_tensor *t)
 {
     const uint64_t numel = (uint64_t)adz_tensor_numel(t);
     void *data = adz_tensor_data(t);
@@ -271,7 +281,7 @@ static adz_tensor *fill(reader_bytes message, const char *name, int element, adz
         }
     }
     if (!good || (!raw && filled != numel)) {
-        adz_error_format(LOAD, ADZ_ERR_FORMAT,
+        adz_error_format(op, ADZ_ERR_FORMAT,
             "tensor \"%.60s\" of shape %s and type %s has too few or too many elements, or one outside its type",
             name, adz_text_shape(t), adzi_reader_element_name(element));
         return NULL;
@@ -282,15 +292,16 @@ static adz_tensor *fill(reader_bytes message, const char *name, int element, adz
 adz_tensor *adzi_reader_tensor(
     reader_model *model, reader_bytes message, const char *name, int *element)
 {
+    const char *op = model->op;
     adz_shape shape = ADZ_SHAPE_SCALAR;
     uint64_t numel = 1, location = 0;
     adz_dtype dtype;
     *element = 0;
-    if (!read_head(message, name, &shape, &numel, element)) {
+    if (!read_head(op, message, name, &shape, &numel, element)) {
         return NULL;
     }
     if (!adzi_reader_dtype(model, *element, &dtype)) {
-        adz_error_format(LOAD, ADZ_ERR_UNSUPPORTED,
+        adz_error_format(op, ADZ_ERR_UNSUPPORTED,
             "tensor \"%.60s\" has elements of type %s (%d), which adze does not hold", name,
             adzi_reader_element_name(*element), *element);
         return NULL;
@@ -301,7 +312,7 @@ adz_tensor *adzi_reader_tensor(
         location = f.number == LOCATION && f.kind == WIRE_VARINT ? f.value : location;
     }
     if (!fits(message, numel, location == 1)) {
-        adz_error_format(LOAD, ADZ_ERR_FORMAT,
+        adz_error_format(op, ADZ_ERR_FORMAT,
             "tensor \"%.60s\" of shape %s has fewer elements in the file", name,
             adz_text_sizes(shape));
         return NULL;
@@ -314,7 +325,7 @@ adz_tensor *adzi_reader_tensor(
         read_raw(
             (reader_bytes){ adz_tensor_data(other), bytes }, *element, adz_tensor_data(t), numel);
     } else {
-        t = t != NULL ? fill(message, name, *element, t) : NULL;
+        t = t != NULL ? fill(op, message, name, *element, t) : NULL;
     }
     return t != NULL && adz_tensor_dtype(t) != dtype ? adz_to(t, dtype) : t;
 }

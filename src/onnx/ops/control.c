@@ -174,6 +174,13 @@ static adz_status check_loop(const reader_model *model, const reader_node *node)
             "node \"%.60s\" (%.60s): its body must take %zu values and give %zu", node->name,
             node->type, states + 2, node->n_outputs + 1);
     }
+    for (size_t i = 2; i < node->n_inputs; ++i) {
+        if (node->inputs[i] == NO_VALUE) {
+            return adz_error_format(LOAD, ADZ_ERR_FORMAT,
+                "node \"%.60s\" (%.60s, opset %lld): input %zu is left out, but needed", node->name,
+                node->type, (long long)node->opset, i);
+        }
+    }
     return ADZ_OK;
 }
 

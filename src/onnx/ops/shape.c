@@ -260,7 +260,7 @@ static adz_tensor *run_split(const reader_call *call)
     int64_t left = size;
     for (size_t i = 0; i < n; ++i) {
         sizes[i] = given ? list.at[i].i : left < each ? left : each;
-        left -= sizes[i];
+        left -= given ? 0 : sizes[i];
     }
     if (adz_split_sizes(x, sizes, n, dim, out) != ADZ_OK) {
         return NULL;

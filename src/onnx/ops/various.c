@@ -84,8 +84,8 @@ static adz_tensor *center_crop_pad(const reader_call *call)
     int64_t pads[2 * ADZ_MAX_RANK] = { 0 };
     for (int i = 0; i < n; i++) {
         int dim = dims.count < 0 ? i : adzi_reader_dim(call, dims.dims[i], rank);
-        if (dim < 0) {
-            return NULL;
+        if (dim < 0 || wanted.sizes[i] < 0) {
+            return dim < 0 ? NULL : adzi_reader_fail(call, ADZ_ERR_SHAPE, "a size is negative");
         }
         int64_t more = wanted.sizes[i] - adz_tensor_size(x, dim);
         int last = 2 * (rank - 1 - dim);
