@@ -139,6 +139,24 @@ def classes(lib, kind):
                 lib.adz_cross_entropy_loss_new(ours, options(lib, "adz_cross_entropy_options", **o)), positional, xs, y)
 
 
+def linear_cross_entropy(lib):
+    rows, size, c, how = random.randint(1, 5), random.randint(1, 4), random.randint(1, 5), reduction()
+    more = any_shape()[:random.randint(0, 3)]
+    batch = (rows,) if more or flip() else ()
+    w, ours = weight_or_none(lib, c)
+    o = {"reduction": how, "label_smoothing": random.choice([0.0, 0.2, 1.0]), "bias": flip()}
+    xs, constants = {"x": leaf(*batch, size)}, {}
+    if flip():
+        xs["target"] = unit(*batch, c, *more)
+    else:
+        constants["target"] = torch.randint(0, c, (*batch, *more))
+        if flip():
+            o["ignore_index"] = random.choice([-1, 0])
+    made = options(lib, "adz_linear_cross_entropy_loss_options", dtype=lib.ADZ_F64, **o)
+    return Case(lib, nn.LinearCrossEntropyLoss(size, c, out_features=more, weight=w, **o),
+                lib.adz_linear_cross_entropy_loss_new(size, c, lib.shape(*more), ours, made), positional, xs, constants)
+
+
 def poisson(lib):
     shape = any_shape()
     o = {"log_input": flip(), "full": flip(), "eps": random.choice([1e-8, 1e-2]), "reduction": reduction()}
@@ -284,7 +302,8 @@ KINDS = {
                                            inputs=lambda s: {"x": leaf(*s), "target": signs(*s)}),
     "MarginRankingLoss": lambda lib: pair(lib, nn.MarginRankingLoss, lib.adz_margin_ranking_loss_new, margins(),
                                           inputs=lambda s: {"x1": leaf(*s), "x2": leaf(*s), "target": signs(*s)}),
-    "KLDivLoss": kl_div, "PoissonNLLLoss": poisson, "GaussianNLLLoss": gaussian, "CTCLoss": ctc,
+    "KLDivLoss": kl_div, "LinearCrossEntropyLoss": linear_cross_entropy,
+    "PoissonNLLLoss": poisson, "GaussianNLLLoss": gaussian, "CTCLoss": ctc,
     "CosineEmbeddingLoss": cosine_embedding, "MultiLabelMarginLoss": multilabel, "distances": distance,
     "Bilinear": bilinear, "EmbeddingBag": embedding_bag, "AdaptiveLogSoftmaxWithLoss": adaptive,
     **{k: lambda lib, k=k: binary(lib, k) for k in ("BCELoss", "BCEWithLogitsLoss", "MultiLabelSoftMarginLoss")},

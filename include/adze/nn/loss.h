@@ -4,7 +4,7 @@
  *
  * A constructor checks its arguments as the function of the loss does. Weights are buffers: a
  * state holds them, and adz_module_to converts them. PyTorch prints these modules without their
- * options, and so does adze.
+ * options, LinearCrossEntropyLoss excepted, and so does adze.
  *
  * @code
  * adz_module *loss = adz_cross_entropy_loss_new(ADZ_NONE, NULL);
@@ -189,6 +189,60 @@ ADZ_API adz_module *adz_nll_loss_new(
  */
 ADZ_API adz_module *adz_cross_entropy_loss_new(
     adz_tensor *weight, const adz_cross_entropy_options *options);
+
+/** Options of adz_linear_cross_entropy_loss_new. Start from
+ * ADZ_LINEAR_CROSS_ENTROPY_LOSS_OPTIONS. */
+typedef struct adz_linear_cross_entropy_loss_options {
+    size_t size;             /**< sizeof(adz_linear_cross_entropy_loss_options) */
+    bool bias;               /**< the linear layer has a bias; false */
+    adz_reduction reduction; /**< none, mean or sum; mean */
+    int64_t ignore_index;    /**< targets of this class do not count; -100, shown as None */
+    double label_smoothing;  /**< share of the target spread over all classes, in [0, 1]; 0 */
+    adz_dtype dtype;         /**< of the linear layer, ADZ_F32 or ADZ_F64; ADZ_F32 */
+} adz_linear_cross_entropy_loss_options;
+
+/** The defaults. */
+#define ADZ_LINEAR_CROSS_ENTROPY_LOSS_OPTIONS                                                     \
+    {                                                                                             \
+        ADZ_MEMBER(size, sizeof(adz_linear_cross_entropy_loss_options)), ADZ_MEMBER(bias, false), \
+            ADZ_MEMBER(reduction, ADZ_REDUCE_MEAN), ADZ_MEMBER(ignore_index, -100),               \
+            ADZ_MEMBER(label_smoothing, 0.0), ADZ_MEMBER(dtype, ADZ_F32)                          \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_linear_cross_entropy_loss_options) as the caller knows it
+ */
+ADZ_API void adz_linear_cross_entropy_loss_options_init(
+    adz_linear_cross_entropy_loss_options *options, size_t size);
+
+/**
+ * adz_cross_entropy of scores that a linear layer makes, the child "linear". The arguments are "x"
+ * and "target".
+ *
+ *     loss = cross_entropy(reshape(linear(x), [N, C, out_features...]), target)
+ *
+ * x is [N, in_features], or [in_features] if out_features is empty. The target is [N,
+ * out_features...] of classes or [N, C, out_features...] of probabilities, without N for the
+ * second form of x. All scores are in memory at once: PyTorch's chunks, its argument options, are
+ * not there.
+ *
+ * @param in_features   0 or more
+ * @param num_classes   C, 1 or more
+ * @param out_features  up to 6 sizes, each 0 or more; ADZ_SHAPE_SCALAR, which is PyTorch's default,
+ *                      for one loss of each sample
+ * @param weight        weight[C] of the options' dtype, or ADZ_NONE; a buffer
+ * @param options       NULL for the defaults
+ * @return              yours, end it with adz_module_release; NULL with an error recorded,
+ *                      ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE or
+ *                      ADZ_ERR_MEMORY
+ * @see                 torch.nn.LinearCrossEntropyLoss
+ */
+ADZ_API adz_module *adz_linear_cross_entropy_loss_new(int64_t in_features, int64_t num_classes,
+    adz_shape out_features, adz_tensor *weight,
+    const adz_linear_cross_entropy_loss_options *options);
 
 /**
  * adz_multi_margin_loss of the arguments "x" and "target".
