@@ -161,23 +161,31 @@ static adz_status give_outputs(reader_model *model, reader_graph *graph, const r
     return status;
 }
 
-/* A small file may not become a large network: calls of functions inside functions multiply, and
- * each call has the function's constants and inner graphs again. */
-static adz_status count_nodes(reader_model *model, const reader_node *call, size_t bytes)
+static adz_status too_many(const reader_node *call)
 {
-    model->inlined_bytes += bytes;
-    if (++model->n_inlined <= model->file.size / 4 + 16384 &&
-        model->inlined_bytes / 16 <= model->file.size + MOST_SMALL) {
-        return ADZ_OK;
-    }
     return adz_error_format(LOAD, ADZ_ERR_UNSUPPORTED,
         "node \"%.60s\": the functions of the file have too many nodes for its length", call->name);
+}
+
+/* Calls of functions inside functions multiply: a small file may not become a large network. */
+static adz_status count_node(reader_model *model, const reader_node *call)
+{
+    return ++model->n_inlined <= model->file.size / 4 + 16384 ? ADZ_OK : too_many(call);
+}
+
+/* Each call reads the function again, and has its constants and inner graphs again. */
+static adz_status count_call(
+    reader_model *model, const reader_node *call, const reader_function *function)
+{
+    model->inlined_bytes += function->message.size;
+    return model->inlined_bytes / 16 <= model->file.size + MOST_SMALL ? ADZ_OK : too_many(call);
 }
 
 adz_status adzi_reader_inline(reader_model *model, reader_graph *graph, const reader_node *call,
     const reader_function *function, reader_bytes node)
 {
-    reader_graph *scope = adzi_reader_scope(model, graph);
+    reader_graph *scope =
+        count_call(model, call, function) == ADZ_OK ? adzi_reader_scope(model, graph) : NULL;
     if (scope == NULL) {
         return adz_error_code();
     }
@@ -189,7 +197,7 @@ adz_status adzi_reader_inline(reader_model *model, reader_graph *graph, const re
     reader_field f;
     while (status == ADZ_OK && adzi_reader_next(&rest, &f) > 0) {
         if (f.number == NODE && f.kind == WIRE_BYTES) {
-            status = count_nodes(model, call, f.bytes.size);
+            status = count_node(model, call);
             status = status == ADZ_OK ? adzi_reader_add_node(model, scope, f.bytes) : status;
         }
     }

@@ -2,6 +2,7 @@
  * lists on the host, functions that repeat constants, many names. */
 #include "adze/adze.h"
 #include "adze/onnx.h"
+#include "base/alloc.h"
 #include "errors.h"
 #include "onnx/wire_writer.h"
 #include "temporary.h"
@@ -303,6 +304,108 @@ static void functions_that_repeat_constants_are_refused(void **state)
     assert_true(after.peak_bytes - before.live_bytes < (64u << 20) + 64 * size);
 }
 
+/* Nor may a file of a megabyte be read for minutes: each call reads the whole function. */
+static void long_functions_are_not_read_often(void **state)
+{
+    (void)state;
+    wire nodes = { 0 }, graph = { 0 };
+    wire_simple(&nodes, "Neg", "a", "b");
+    wire function = wire_function("F", "a", "b", &nodes, 17);
+    for (int i = 0; i < 100000; ++i) {
+        wire_int(&function, 99, 1);
+    }
+    wire_input(&graph, "x", WIRE_FLOAT, "2");
+    for (int i = 0; i < 2000; ++i) {
+        char name[16];
+        snprintf(name, sizeof name, "y%d", i);
+        wire_simple(&graph, "local:F", "x", name);
+    }
+    wire_output(&graph, "y0", WIRE_FLOAT, NULL);
+    wire model = wire_model(&graph, &function, 1, 17);
+    const char *path = temporary_path("hostile.onnx");
+    assert_true(wire_save(path, model.at, model.size));
+    wire_free(&model);
+    assert_null(adz_onnx_load(path, NULL));
+    expect_error(ADZ_ERR_UNSUPPORTED, "for its length");
+}
+
+/* ---- memory that is refused ----------------------------------------------------------------- */
+
+/* A network with a function, a branch, a weight below a child, and numbers on the host. */
+static void save_rich_network(const char *path)
+{
+    const float w[] = { 1, 2 };
+    wire graph = { 0 }, nodes = { 0 }, then = { 0 }, otherwise = { 0 };
+    wire_simple(&nodes, "Neg", "a", "h");
+    wire_simple(&nodes, "Abs", "h", "b");
+    wire function = wire_function("F", "a", "b", &nodes, 17);
+    wire_input(&graph, "x", WIRE_FLOAT, "N");
+    wire_initializer(&graph, "fc.weight", WIRE_FLOAT, 1, (int64_t[]){ 2 }, w, sizeof w);
+    put_ints(&graph, "one", (int64_t[]){ 1 }, 1);
+    wire_simple(&graph, "Mul", "x fc.weight", "m");
+    wire_simple(&graph, "local:F", "m", "f");
+    wire_simple(&graph, "Shape", "f", "s");
+    wire node = wire_node("Concat", "s one", "t");
+    wire_attribute_int(&node, "axis", 0);
+    wire_put_node(&graph, &node);
+    wire_simple(&graph, "Reshape", "f t", "r");
+    wire_simple(&graph, "Greater", "s one", "c");
+    wire_simple(&then, "Exp", "r", "e");
+    wire_output(&then, "e", WIRE_FLOAT, NULL);
+    wire_simple(&otherwise, "Log", "r", "l");
+    wire_output(&otherwise, "l", WIRE_FLOAT, NULL);
+    node = wire_node("If", "c", "y");
+    wire_attribute_graph(&node, "then_branch", &then);
+    wire_attribute_graph(&node, "else_branch", &otherwise);
+    wire_put_node(&graph, &node);
+    wire_output(&graph, "y", WIRE_FLOAT, NULL);
+    wire model = wire_model(&graph, &function, 1, 17);
+    assert_true(wire_save(path, model.at, model.size));
+    wire_free(&model);
+}
+
+/* Loads and calls; request n of memory is refused. Returns whether that many were made. */
+static bool works_without_request(const char *path, adz_tensor *x, int64_t n)
+{
+    adzi_alloc_fail_at(n);
+    adz_scope *own = adz_scope_open();
+    adz_module *net = own != NULL ? adz_onnx_load(path, NULL) : NULL;
+    adz_tensor *y = net != NULL ? adz_module_forward(net, x) : NULL;
+    const bool failed = adzi_alloc_failed();
+    adzi_alloc_fail_at(0);
+    if (y == NULL) {
+        if (!failed) {
+            fail_msg("%s", adz_error_message());
+        }
+        assert_int_equal(adz_error_take(NULL, 0), ADZ_ERR_MEMORY);
+    }
+    adz_module_release(&net);
+    adz_scope_close(own);
+    return failed;
+}
+
+static void refused_memory_is_an_error(void **state)
+{
+    (void)state;
+    const char *path = temporary_path("rich.onnx");
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2), ADZ_F32);
+    save_rich_network(path);
+    works_without_request(path, x, 0);
+    works_without_request(path, x, 1);
+    adz_memory_info before, after;
+    adz_get_memory_info(&before, sizeof before);
+    int64_t n = 1;
+    while (works_without_request(path, x, n)) {
+        ++n;
+    }
+    assert_true(n > 30);
+    adz_get_memory_info(&after, sizeof after);
+    assert_int_equal(after.live_tensors, before.live_tensors);
+    assert_int_equal(after.live_bytes, before.live_bytes);
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
 static void tensor_files_name_their_function(void **state)
 {
     (void)state;
@@ -338,6 +441,8 @@ int main(void)
         TEST(lists_have_one_dimension),
         TEST(shapes_of_lists_are_checked),
         TEST(functions_that_repeat_constants_are_refused),
+        TEST(long_functions_are_not_read_often),
+        TEST(refused_memory_is_an_error),
         TEST(tensor_files_name_their_function),
     };
     const int failed = cmocka_run_group_tests(tests, temporary_begin, NULL);
