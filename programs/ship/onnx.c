@@ -143,7 +143,7 @@ static void check_names(const net *n, const network_options *o)
 }
 
 /* The results' shapes and dtypes are those of a call with zeros. */
-static void call_once(net *n)
+static void run_network(net *n)
 {
     adz_tensor *inputs[PORTS], *outputs[PORTS] = { NULL };
     adz_scope *scope = adz_scope_open();
@@ -179,6 +179,6 @@ net load_onnx(const char *path, const network_options *o)
             new_port(name, shape_of_input(path, name, adz_onnx_input_shape_at(n.root, i), o),
                 adz_onnx_input_dtype_at(n.root, i));
     }
-    call_once(&n);
+    run_network(&n);
     return n;
 }
