@@ -25,11 +25,16 @@ static int close_scope(void **state)
     return failed;
 }
 
-static adz_module *load(wire *graph)
+static adz_module *load_at(wire *graph, int64_t opset)
 {
     const char *path = temporary_path("net.onnx");
-    assert_true(wire_save_model(path, graph, 17));
+    assert_true(wire_save_model(path, graph, opset));
     return adz_onnx_load(path, NULL);
+}
+
+static adz_module *load(wire *graph)
+{
+    return load_at(graph, 17);
 }
 
 static void put_ints(wire *graph, const char *name, const int64_t *numbers, int64_t n)
@@ -272,6 +277,40 @@ static void shapes_of_lists_are_checked(void **state)
     }
 }
 
+/* ---- numbers of every size ------------------------------------------------------------------ */
+
+static void expect_node_refused(wire *node, int64_t opset, const char *says)
+{
+    wire graph = { 0 };
+    const float scales[] = { 1, 1e30F };
+    wire_initializer(&graph, "w", WIRE_FLOAT, 2, (int64_t[]){ 2, 2 }, (float[4]){ 0 }, 16);
+    wire_initializer(&graph, "scales", WIRE_FLOAT, 1, (int64_t[]){ 2 }, scales, sizeof scales);
+    put_ints(&graph, "sizes", (int64_t[]){ INT64_MIN, INT64_MAX }, 2);
+    wire_input(&graph, "x", WIRE_FLOAT, "2");
+    wire_put_node(&graph, node);
+    wire_output(&graph, "y", WIRE_FLOAT, NULL);
+    adz_module *net = load_at(&graph, opset);
+    assert_non_null(net);
+    assert_null(adz_module_forward(net, adz_zeros(ADZ_SHAPE(2), ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, says);
+    adz_module_release(&net);
+}
+
+static void extreme_numbers_are_refused(void **state)
+{
+    (void)state;
+    wire node = wire_node("Add", "w x", "y");
+    wire_attribute_int(&node, "broadcast", 1);
+    wire_attribute_int(&node, "axis", INT64_MAX);
+    expect_node_refused(&node, 6, "does not fit");
+    node = wire_node("Resize", "w - scales", "y");
+    expect_node_refused(&node, 17, "would have -1 elements");
+    node = wire_node("Resize", "w - - sizes", "y");
+    expect_node_refused(&node, 17, "would have -1 elements");
+    node = wire_node("CenterCropPad", "w sizes", "y");
+    expect_node_refused(&node, 18, "a size is negative");
+}
+
 /* ---- much from little ----------------------------------------------------------------------- */
 
 /* A function with a large constant, called often, may not become many constants. */
@@ -440,6 +479,7 @@ int main(void)
         TEST(ranges_end_at_the_largest_number),
         TEST(lists_have_one_dimension),
         TEST(shapes_of_lists_are_checked),
+        TEST(extreme_numbers_are_refused),
         TEST(functions_that_repeat_constants_are_refused),
         TEST(long_functions_are_not_read_often),
         TEST(refused_memory_is_an_error),

@@ -118,7 +118,7 @@ static adz_tensor *run_old_binary(const reader_call *call)
             adz_text_shape(a), adz_text_shape(b));
     }
     const int64_t axis = adzi_reader_int(call, "axis", x.rank - y.rank);
-    if (broadcast && (axis < 0 || axis + y.rank > x.rank)) {
+    if (broadcast && (axis < 0 || axis > x.rank - y.rank)) {
         return adzi_reader_fail(call, ADZ_ERR_SHAPE, "%s does not fit into %s from axis %lld on",
             adz_text_shape(b), adz_text_shape(a), (long long)axis);
     }

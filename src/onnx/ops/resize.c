@@ -234,6 +234,12 @@ static double as_float(const reader_numbers *list, size_t i)
     return list->dtype == ADZ_F32 || list->dtype == ADZ_F64 ? list->at[i].f : (double)list->at[i].i;
 }
 
+/* A number as a size; -1 for one that is none. */
+static int64_t as_size(double x)
+{
+    return x >= 0 && x <= 0x1p53 ? (int64_t)x : -1;
+}
+
 /* Fills the axes from sizes, which a policy may change to keep the ratio. */
 static void by_sizes(
     const reader_call *call, const reader_numbers *sizes, const int *dims, int n, axis *axes)
@@ -246,10 +252,10 @@ static void by_sizes(
     }
     for (int i = 0; i < n; ++i) {
         axis *a = &axes[dims[i]];
-        a->out = (int64_t)as_float(sizes, (size_t)i);
+        a->out = as_size(as_float(sizes, (size_t)i));
         a->scale = (double)a->out / (double)a->in;
         if (strcmp(policy, "stretch") != 0) {
-            a->out = (int64_t)floor(scale * (double)a->in + 0.5);
+            a->out = as_size(floor(scale * (double)a->in + 0.5));
             a->scale = scale;
         }
     }
@@ -260,7 +266,7 @@ static void by_scales(const reader_numbers *scales, const int *dims, int n, axis
     for (int i = 0; i < n; ++i) {
         axis *a = &axes[dims[i]];
         a->scale = as_float(scales, (size_t)i);
-        a->out = (int64_t)floor((double)a->in * (a->end - a->start) * a->scale);
+        a->out = as_size(floor((double)a->in * (a->end - a->start) * a->scale));
     }
 }
 
@@ -407,10 +413,10 @@ static adz_tensor *upsample_by_attribute(const reader_call *call)
     for (int d = 0; d < adz_tensor_rank(x); ++d) {
         const int64_t in = adz_tensor_size(x, d);
         axes[d] =
-            (axis){ in, (int64_t)floor((double)in * scales->floats[d]), scales->floats[d], 0, 1 };
-        if (!(scales->floats[d] >= 1) || in < 1) {
-            return adzi_reader_fail(
-                call, ADZ_ERR_SHAPE, "a scale is below 1, or x%s is empty", adz_text_shape(x));
+            (axis){ in, as_size(floor((double)in * scales->floats[d])), scales->floats[d], 0, 1 };
+        if (!(scales->floats[d] >= 1) || axes[d].out < 0 || in < 1) {
+            return adzi_reader_fail(call, ADZ_ERR_SHAPE,
+                "a scale is below 1 or too large, or x%s is empty", adz_text_shape(x));
         }
     }
     return resized(&r, x, axes);
