@@ -262,8 +262,11 @@ int64_t adzi_reader_slice(int64_t size, int64_t *start, int64_t *end, int64_t *s
     *step = between(*step, -size - 1, size + 1);
     *start = *start < 0 ? *start + size : *start;
     *end = *end < 0 ? *end + size : *end;
-    *start = up ? between(*start, 0, size) : between(*start, -1, size - 1);
+    *start = between(*start, 0, up || size == 0 ? size : size - 1);
     *end = up ? between(*end, 0, size) : between(*end, -1, size - 1);
+    if (size == 0) {
+        return 0;
+    }
     const int64_t length = up ? *end - *start : *start - *end;
     const int64_t by = up ? *step : -*step;
     return length > 0 ? (length + by - 1) / by : 0;

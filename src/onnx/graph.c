@@ -315,6 +315,9 @@ static adz_status check_versions(const reader_model *model)
         return adz_error_format(LOAD, ADZ_ERR_UNSUPPORTED,
             "the file has IR version %lld; versions 3 to 14 are read", (long long)model->ir);
     }
+    if (model->opset == 0) {
+        return ADZ_OK; /* its nodes are of other domains or functions, or they are refused */
+    }
     if (model->opset < 6 || model->opset > 28) {
         return adz_error_format(LOAD, ADZ_ERR_UNSUPPORTED,
             "the file has opset %lld; opsets 6 to 28 are read", (long long)model->opset);

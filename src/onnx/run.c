@@ -172,6 +172,31 @@ static adz_tensor *compute(const reader_call *call)
     return op->run(call);
 }
 
+static bool is_float(adz_dtype dtype)
+{
+    return dtype == ADZ_F32 || dtype == ADZ_F64;
+}
+
+/* Refuses a result whose dtype is not that of its element type: floats where ONNX gives whole
+ * numbers, or other whole numbers. */
+static void check_types(const reader_call *call)
+{
+    const reader_model *model = call->run->model;
+    for (size_t i = 0; i < call->node->n_outputs; ++i) {
+        const size_t value = call->node->outputs[i];
+        const adz_tensor *t = value != NO_VALUE ? call->run->slots[value].t : NULL;
+        adz_dtype dtype;
+        if (t == NULL || !adzi_reader_dtype(model, model->values[value].element, &dtype)) {
+            continue;
+        }
+        const adz_dtype got = adz_tensor_dtype(t);
+        if (got != dtype && !(is_float(got) && is_float(dtype))) {
+            adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED, "results of %s are not supported",
+                adzi_reader_element_name(model->values[value].element));
+        }
+    }
+}
+
 /* Computes a node. What it made by the way ends with it. Results of the graph stay in the scope of
  * the module's call, from which its caller borrows them. */
 static adz_status compute_node(const reader_call *call)
@@ -185,6 +210,9 @@ static adz_status compute_node(const reader_call *call)
     adz_tensor *y = compute(call);
     if (y != NULL && y != ADZ_NONE && adz_error_code() == ADZ_OK) {
         adzi_reader_set(call, 0, node->wraps ? adzi_reader_wrapped(y) : y);
+    }
+    if (y != NULL && adz_error_code() == ADZ_OK) {
+        check_types(call);
     }
     if (scope != NULL) {
         adz_scope_close(scope);

@@ -180,6 +180,9 @@ static adz_status find_row(reader_node *node)
         return adzi_reader_refuse(
             node, "operators of the domain \"%.60s\" are not supported", node->domain);
     }
+    if (node->opset == 0) {
+        return adzi_reader_refuse(node, "the file has no opset of the domain \"ai.onnx\"");
+    }
     node->op = find(node->type, node->opset, &since);
     if (node->op == NULL && since == 0) {
         return adzi_reader_refuse(

@@ -62,7 +62,7 @@ static const char int8_as_it_is[] =
     " ArgMax ArgMin Cast CastLike Clip Compress Concat ConvInteger DepthToSpace DequantizeLinear "
     "Equal Expand Flatten Gather GatherElements GatherND Greater GreaterOrEqual Identity If Less "
     "LessOrEqual Loop MatMulInteger Max MaxPool Min NonZero OneHot Pad QLinearConv QLinearMatMul "
-    "QuantizeLinear ReduceMax ReduceMin Relu Reshape ReverseSequence Scan ScatterElements ScatterND "
+    "QuantizeLinear ReduceMax ReduceMin Relu Reshape ReverseSequence Scan "
     "Shape Sign Size Slice SpaceToDepth Split Squeeze Tile TopK Transpose Trilu Unique Unsqueeze "
     "Where ";
 
@@ -70,7 +70,7 @@ static const char int8_as_it_is[] =
  * bits in every width. */
 static const char int8_wrapped[] =
     " Abs Add BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Div Mod Mul "
-    "Neg Sub Sum ";
+    "Neg ScatterElements ScatterND Sub Sum ";
 
 static bool is_among(const char *names, const char *name)
 {
@@ -103,6 +103,14 @@ static int attribute_element(const reader_model *model, const reader_node *node)
     return element_of(model, node, 0);
 }
 
+/* What QuantizeLinear gives without a zero point. */
+static int quantized_element(const reader_node *node)
+{
+    const reader_attribute *a = adzi_reader_attribute(node, "output_dtype");
+    const bool given = node->n_inputs > 2 && node->inputs[2] != NO_VALUE;
+    return given ? 0 : a != NULL && a->i > 0 && a->i < 256 ? (int)a->i : ELEMENT_UINT8;
+}
+
 static int resolve(const reader_model *model, const reader_node *node, int kind)
 {
     switch (kind) {
@@ -111,8 +119,8 @@ static int resolve(const reader_model *model, const reader_node *node, int kind)
     case INPUT_1:
         return element_of(model, node, 1);
     case INPUT_2:
-        return node->n_inputs < 3 && strcmp(node->type, "QuantizeLinear") == 0
-                   ? ELEMENT_UINT8
+        return strcmp(node->type, "QuantizeLinear") == 0 && element_of(model, node, 2) == 0
+                   ? quantized_element(node)
                    : element_of(model, node, 2);
     case INPUT_LAST:
         /* the zero point of the result: QLinearConv may have a bias behind it */

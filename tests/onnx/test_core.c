@@ -378,6 +378,9 @@ static void refusals_name_the_place(void **state)
     expect_refused(
         "Gelu", NULL, 17, "(Gelu, opset 17): this operator is not supported in this opset");
     expect_refused("com.example:Exp", NULL, 17, "operators of the domain \"com.example\"");
+    expect_refused("com.example:Exp", NULL, 0, "operators of the domain \"com.example\"");
+    expect_refused(
+        "Exp", NULL, 0, "(Exp, opset 0): the file has no opset of the domain \"ai.onnx\"");
     expect_refused("Exp", NULL, 5, "opset 5; opsets 6 to 28");
     expect_refused("Exp", NULL, 29, "opset 29; opsets 6 to 28");
     assert_null(adz_onnx_load("no such file.onnx", NULL));
@@ -387,6 +390,43 @@ static void refusals_name_the_place(void **state)
     assert_int_equal(adz_onnx_input_count(other), 0);
     expect_error(ADZ_ERR_ARGUMENT, "the module is a ReLU");
     adz_module_release(&other);
+}
+
+/* What only the elements or shapes of a call show. */
+static void expect_refused_call(wire *node, adz_tensor *x, const char *says)
+{
+    wire graph = { 0 };
+    const int64_t shape[] = { 3 }, single[] = { 1, 1, 1 };
+    wire_initializer(&graph, "third", WIRE_FLOAT, 1, shape, (const float[]){ 1, 1, 0.6F }, 12);
+    wire_initializer(&graph, "kernel", WIRE_FLOAT, 3, single, (const float[]){ 2 }, 4);
+    wire_input(&graph, "x", adz_tensor_dtype(x) == ADZ_I32 ? WIRE_INT32 : WIRE_FLOAT, NULL);
+    wire_put_node(&graph, node);
+    wire_output(&graph, "y", adz_tensor_dtype(x) == ADZ_I32 ? WIRE_INT32 : WIRE_FLOAT, NULL);
+    adz_module *net = load_at(&graph, 10, NULL);
+    if (net == NULL) {
+        adz_error_clear();
+        fail_msg("not loaded");
+    }
+    assert_null(adz_module_forward(net, x));
+    expect_error(ADZ_ERR_UNSUPPORTED, says);
+    adz_module_release(&net);
+}
+
+static void what_onnx_leaves_open_is_refused(void **state)
+{
+    (void)state;
+    adz_tensor *whole = adz_ones(ADZ_SHAPE(2, 3), ADZ_I32),
+               *x = adz_ones(ADZ_SHAPE(1, 1, 5), ADZ_F32);
+    wire node = wire_node("Erf", "x", "y");
+    expect_refused_call(&node, whole, "results of int32 are not supported");
+    node = wire_node("ReduceLogSum", "x", "y");
+    expect_refused_call(&node, whole, "logarithms of int32 are not supported");
+    node = wire_node("Resize", "x third", "y");
+    expect_refused_call(&node, x, "mode nearest with scale 0.6 is not supported");
+    node = wire_node("ConvTranspose", "x kernel", "y");
+    wire_attribute_text(&node, "auto_pad", "SAME_UPPER");
+    wire_attribute_ints(&node, "strides", (const int64_t[]){ 3 }, 1);
+    expect_refused_call(&node, x, "dimension 2 longer than the kernel reaches");
 }
 
 /* ---- threads -------------------------------------------------------------------------------- */
@@ -440,6 +480,7 @@ int main(void)
         TEST(older_meanings),
         TEST(reductions_of_all_and_of_nothing),
         TEST(refusals_name_the_place),
+        TEST(what_onnx_leaves_open_is_refused),
         TEST(two_threads_call_one_network),
     };
     const int failed = cmocka_run_group_tests(tests, temporary_begin, NULL);

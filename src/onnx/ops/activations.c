@@ -64,9 +64,14 @@ static adz_tensor *shrink(const reader_call *call)
 {
     adz_tensor *x = adzi_reader_in(call, 0);
     double lambd = adzi_reader_float(call, "lambd", 0.5), bias = adzi_reader_float(call, "bias", 0);
+    const adz_dtype dtype = adz_tensor_dtype(x);
+    if (x != NULL && dtype != ADZ_F32 && dtype != ADZ_F64) {
+        x = adz_to(x, ADZ_F64); /* whole numbers: the fraction of the result is dropped */
+    }
     adz_tensor *above =
         adz_where(adz_gt_number(x, lambd), adz_sub_number(x, bias), adz_zeros_like(x));
-    return adz_where(adz_lt_number(x, -lambd), adz_add_number(x, bias), above);
+    adz_tensor *y = adz_where(adz_lt_number(x, -lambd), adz_add_number(x, bias), above);
+    return y != NULL && adz_tensor_dtype(y) != dtype ? adz_to(y, dtype) : y;
 }
 
 static adz_tensor *swish_by(adz_tensor *x, double alpha)
@@ -87,7 +92,9 @@ static adz_tensor *swiglu(const reader_call *call)
 
 static adz_tensor *thresholded_relu(const reader_call *call)
 {
-    return adz_threshold(adzi_reader_in(call, 0), adzi_reader_float(call, "alpha", 1), 0);
+    adz_tensor *x = adzi_reader_in(call, 0);
+    adz_tensor *above = adz_gt_number(x, adzi_reader_float(call, "alpha", 1)); /* NaN is not */
+    return adz_where(above, x, adz_zeros_like(x));
 }
 
 /* ---- bounds --------------------------------------------------------------------------------- */
@@ -112,7 +119,7 @@ static bool bound(const reader_call *call, size_t i, double otherwise, double *v
         adzi_reader_fail(call, ADZ_ERR_SHAPE, "input %zu is not one number", i);
         return false;
     }
-    bool whole = numbers->dtype == ADZ_I64 || numbers->dtype == ADZ_I32;
+    bool whole = numbers->dtype != ADZ_F32 && numbers->dtype != ADZ_F64;
     *value = whole ? (double)numbers->at[0].i : numbers->at[0].f;
     return true;
 }
@@ -156,7 +163,7 @@ static adz_tensor *along(const reader_call *call, adz_tensor *(*f)(adz_tensor *,
         return NULL;
     }
     if (!one && axis == rank) {
-        return f(adz_unsqueeze(x, rank), rank); /* each element alone */
+        return adz_squeeze(f(adz_unsqueeze(x, rank), rank), rank); /* each element alone */
     }
     int dim = adzi_reader_dim(call, axis, rank);
     if (dim < 0) {

@@ -32,13 +32,21 @@ typedef struct ends {
     int64_t before[WINDOW_DIMS], after[WINDOW_DIMS];
 } ends;
 
-/** Shares a total of lost elements between both ends; a negative total is gained at the end. */
-static void share(ends *e, int i, int64_t total, bool upper)
+/** Shares a total of lost elements between both ends. A single one is gained at the end; of more,
+ * and for SAME_UPPER, ONNX does not say clearly where they belong. False with an error recorded. */
+static bool share(const reader_call *call, ends *e, int i, int64_t total, bool upper)
 {
+    if (total < (upper ? 0 : -1)) {
+        adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED,
+            "auto_pad or output_shape that make dimension %d longer than the kernel reaches are not supported",
+            i + 2);
+        return false;
+    }
     int64_t lost = total > 0 ? total : 0;
     int64_t first = upper ? lost / 2 : lost - lost / 2;
     e->before[i] = -first;
     e->after[i] = first - total;
+    return true;
 }
 
 static bool transposed_ends(const reader_call *call, const reader_window *w, ends *e)
@@ -55,7 +63,10 @@ static bool transposed_ends(const reader_call *call, const reader_window *w, end
     for (int i = 0; i < w->n; i++) {
         int64_t full = (w->size[i] - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1;
         if (shaped || same) {
-            share(e, i, full + more[i] - (shaped ? shape[i] : w->size[i] * w->stride[i]), upper);
+            int64_t wanted = shaped ? shape[i] : w->size[i] * w->stride[i];
+            if (!share(call, e, i, full + more[i] - wanted, upper)) {
+                return false;
+            }
             e->after[i] += more[i];
         } else {
             e->before[i] = -pads[i];

@@ -33,6 +33,13 @@ static adz_tensor *run_gelu(const reader_call *call)
     return adz_gelu(adzi_reader_in(call, 0), by_tanh ? ADZ_GELU_TANH : ADZ_GELU_NONE);
 }
 
+/* NaN has no sign. */
+static adz_tensor *sign_of(adz_tensor *x)
+{
+    adz_tensor *y = adz_sign(x);
+    return y != NULL && is_float(x) ? adz_where(adz_isnan(x), x, y) : y;
+}
+
 static adz_tensor *same(adz_tensor *x)
 {
     return x;
@@ -233,7 +240,7 @@ const reader_operator adzi_reader_elementwise[] = {
     UNARY("Relu", 6, adz_relu),
     STEPS("Round", 11, adz_round),
     UNARY("Sigmoid", 6, adz_sigmoid),
-    STEPS("Sign", 9, adz_sign),
+    STEPS("Sign", 9, sign_of),
     UNARY("Sin", 7, adz_sin),
     UNARY("Sinh", 9, adz_sinh),
     UNARY("Softplus", 6, softplus),

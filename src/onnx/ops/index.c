@@ -182,7 +182,7 @@ static adz_tensor *one_hot(const reader_call *call)
     }
     int rank = adz_tensor_rank(ids) + 1;
     int dim = adzi_reader_dim(call, adzi_reader_int(call, "axis", -1), rank);
-    bool whole = depth->dtype == ADZ_I64 || depth->dtype == ADZ_I32;
+    bool whole = depth->dtype != ADZ_F32 && depth->dtype != ADZ_F64;
     double n = depth->n != 1 ? -1 : whole ? (double)depth->at[0].i : depth->at[0].f;
     if (dim < 0 || !(n >= 0 && n <= INT32_MAX)) {
         return dim < 0 ? NULL : adzi_reader_fail(call, ADZ_ERR_ARGUMENT, "depth is no size");

@@ -35,7 +35,8 @@ static adz_tensor *batch_norm_trained(const reader_call *call, adz_tensor *const
             adz_tensor *now = i == 1 ? adz_mean(in[0], adz_dims_of(n, dims), ADZ_DROPDIM)
                                      : adz_var(in[0], adz_dims_of(n, dims), 0, ADZ_DROPDIM);
             adz_tensor *before = adz_mul_number(in[2 + i], momentum);
-            adzi_reader_set(call, i, adz_add(before, adz_mul_number(now, 1 - momentum)));
+            now = adz_to(adz_mul_number(now, 1 - momentum), adz_tensor_dtype(before));
+            adzi_reader_set(call, i, adz_add(before, now));
         }
     }
     return adz_batch_norm(in[0], ADZ_NONE, ADZ_NONE, in[1], in[2], true, 0, epsilon(call));
@@ -52,6 +53,11 @@ static adz_tensor *batch_norm(const reader_call *call)
     if (adzi_reader_int(call, "spatial", 1) == 0) {
         return adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED, "spatial = 0 is not supported");
     }
+    for (size_t i = 1; i <= 2; i++) { /* they may have another dtype than x */
+        if (adz_tensor_dtype(in[i]) != adz_tensor_dtype(in[0])) {
+            in[i] = adz_to(in[i], adz_tensor_dtype(in[0]));
+        }
+    }
     if (adzi_reader_int(call, "training_mode", 0) != 0) {
         return batch_norm_trained(call, in);
     }
@@ -61,16 +67,41 @@ static adz_tensor *batch_norm(const reader_call *call)
                 "statistics as results are supported from opset 14 on, with training_mode");
         }
     }
+    for (size_t i = 3; i <= 4; i++) {
+        if (adz_tensor_dtype(in[i]) != adz_tensor_dtype(in[0])) {
+            in[i] = adz_to(in[i], adz_tensor_dtype(in[0]));
+        }
+    }
     bool training = adz_module_is_training(call->run->module) && !call->run->model->freeze_norms &&
                     is_weight(call, 3) && is_weight(call, 4);
     double momentum = 1 - adzi_reader_float(call, "momentum", 0.9f);
     return adz_batch_norm(in[0], in[3], in[4], in[1], in[2], training, momentum, epsilon(call));
 }
 
+/** t[C] as a tensor that broadcasts with x[N, C, ...]. */
+static adz_tensor *per_channel(adz_tensor *t, const adz_tensor *x)
+{
+    adz_shape shape = adz_tensor_shape(x);
+    for (int i = 0; i < shape.rank; i++) {
+        shape.sizes[i] = i == 1 ? adz_tensor_numel(t) : 1;
+    }
+    return adz_reshape(t, shape);
+}
+
+/** A channel with a single value is its mean, so that only the bias is left. */
 static adz_tensor *instance_norm(const reader_call *call)
 {
-    return adz_instance_norm(adzi_reader_in(call, 0), ADZ_NONE, ADZ_NONE, adzi_reader_in(call, 1),
-        adzi_reader_in(call, 2), true, 0, epsilon(call));
+    adz_tensor *x = adzi_reader_in(call, 0), *scale = adzi_reader_in(call, 1);
+    adz_tensor *bias = adzi_reader_in(call, 2);
+    if (x == NULL || scale == NULL || bias == NULL) {
+        return NULL;
+    }
+    const bool ranked = adz_tensor_rank(x) >= 2 && adz_tensor_rank(scale) == 1;
+    if (ranked && adz_tensor_numel(x) == adz_tensor_size(x, 0) * adz_tensor_size(x, 1)) {
+        adz_tensor *none = adz_mul(adz_sub(x, x), per_channel(scale, x));
+        return adz_add(none, per_channel(bias, x));
+    }
+    return adz_instance_norm(x, ADZ_NONE, ADZ_NONE, scale, bias, true, 0, epsilon(call));
 }
 
 /* ---- last dimensions ------------------------------------------------------------------------ */
@@ -107,12 +138,17 @@ static adz_tensor *layer_norm(const reader_call *call)
     if (last.rank < 0 || scale == NULL || bias == NULL) {
         return NULL;
     }
+    adz_dtype dtype; /* of the statistics: f32 whatever x is */
+    if (!adzi_reader_target(call, ELEMENT_FLOAT, &dtype)) {
+        return NULL;
+    }
     if (adzi_reader_wants(call, 1)) {
-        adzi_reader_set(call, 1, adz_mean(x, dims, ADZ_KEEPDIM));
+        adzi_reader_set(call, 1, adz_to(adz_mean(x, dims, ADZ_KEEPDIM), dtype));
     }
     if (adzi_reader_wants(call, 2)) {
         adz_tensor *variance = adz_var(x, dims, 0, ADZ_KEEPDIM);
-        adzi_reader_set(call, 2, adz_rsqrt(adz_add_number(variance, epsilon(call))));
+        adz_tensor *inverse = adz_rsqrt(adz_add_number(variance, epsilon(call)));
+        adzi_reader_set(call, 2, adz_to(inverse, dtype));
     }
     bool whole = same_sizes(scale, last) && (bias == ADZ_NONE || same_sizes(bias, last));
     if (whole) {
@@ -150,6 +186,10 @@ static adz_tensor *group_norm(const reader_call *call)
         int64_t channels = adz_tensor_size(x, 1) / groups;
         scale = adz_repeat_interleave(scale, channels, 0);
         bias = adz_repeat_interleave(bias, channels, 0);
+    }
+    if (adz_tensor_numel(x) == adz_tensor_size(x, 0) * groups) { /* each value is its mean */
+        adz_tensor *none = adz_mul(adz_sub(x, x), per_channel(scale, x));
+        return adz_add(none, per_channel(bias, x));
     }
     return adz_group_norm(x, groups, scale, bias, epsilon(call));
 }

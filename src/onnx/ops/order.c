@@ -90,7 +90,7 @@ static adz_tensor *running(
         return NULL;
     }
     adz_tensor *y = back ? adz_flip(x, ADZ_DIMS(dim)) : x;
-    if (adzi_reader_int(call, "exclusive", 0) != 0) {
+    if (adzi_reader_int(call, "exclusive", 0) != 0 && adz_tensor_size(y, dim) > 0) {
         int64_t pads[2 * ADZ_MAX_RANK] = { 0 };
         size_t last = 2 * (size_t)(rank - 1 - dim);
         pads[last] = 1;

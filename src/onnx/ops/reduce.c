@@ -97,12 +97,16 @@ static adz_tensor *reduce(
     const reader_call *call, adz_tensor *x, adz_dims dims, bool keep, reduction run)
 {
     const adz_dtype dtype = adz_tensor_dtype(x);
-    if (run == adz_mean && dtype != ADZ_F32 && dtype != ADZ_F64) {
-        return adzi_reader_fail(
-            call, ADZ_ERR_UNSUPPORTED, "means of %s are not supported", adz_dtype_name(dtype));
+    const bool of_floats = run == adz_mean || run == adz_logsumexp || run == log_of_sum;
+    if (of_floats && dtype != ADZ_F32 && dtype != ADZ_F64) {
+        return adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED,
+            "means and logarithms of %s are not supported", adz_dtype_name(dtype));
     }
     if ((run == adz_amax || run == adz_amin) && takes_nothing(x, dims)) {
         return of_nothing(x, dims, keep, run == adz_amax);
+    }
+    if (run == length && dtype != ADZ_F32 && dtype != ADZ_F64) {
+        x = adz_to(x, ADZ_F64);
     }
     adz_tensor *y = run(x, dims, keep);
     return y != NULL && adz_tensor_dtype(y) != dtype ? adz_to(y, dtype) : y;

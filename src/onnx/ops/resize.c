@@ -372,6 +372,22 @@ static adz_tensor *resized(const resizing *r, adz_tensor *x, const axis *axes)
     return y;
 }
 
+/* Whether ONNX says which elements are the nearest: opset 10 does not, where a smaller result skips
+ * a number of elements that is not whole. */
+static bool is_defined(const reader_call *call, const resizing *r, const axis *axes, int rank)
+{
+    for (int d = 0; d < rank && call->node->opset < 11; ++d) {
+        const double step = 1 / axes[d].scale;
+        if (strcmp(r->mode, "nearest") == 0 && step > 1 && fabs(step - round(step)) > 1e-6) {
+            adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED,
+                "mode nearest with scale %g is not supported: ONNX defines it from opset 11 on",
+                axes[d].scale);
+            return false;
+        }
+    }
+    return true;
+}
+
 static adz_tensor *resize(const reader_call *call)
 {
     adz_tensor *x = adzi_reader_in(call, 0);
@@ -387,7 +403,8 @@ static adz_tensor *resize(const reader_call *call)
         .cubic_a = adzi_reader_float(call, "cubic_coeff_a", -0.75),
         .outside = adzi_reader_float(call, "extrapolation_value", 0) };
     axis axes[ADZ_MAX_RANK];
-    if (x == NULL || !read_axes(call, at, x, axes)) {
+    if (x == NULL || !read_axes(call, at, x, axes) ||
+        !is_defined(call, &r, axes, adz_tensor_rank(x))) {
         return NULL;
     }
     return resized(&r, x, axes);

@@ -391,9 +391,11 @@ static adz_tensor *run_range(const reader_call *call)
             call, ADZ_ERR_SHAPE, "start, limit and delta must be single numbers");
     }
     const bool whole = start->dtype != ADZ_F32 && start->dtype != ADZ_F64;
-    return adz_arange(whole ? (double)start->at[0].i : start->at[0].f,
-        whole ? (double)limit->at[0].i : limit->at[0].f,
-        whole ? (double)delta->at[0].i : delta->at[0].f, start->dtype);
+    const double from = whole ? (double)start->at[0].i : start->at[0].f;
+    const double to = whole ? (double)limit->at[0].i : limit->at[0].f;
+    const double by = whole ? (double)delta->at[0].i : delta->at[0].f;
+    const bool empty = (by > 0 && to <= from) || (by < 0 && to >= from);
+    return adz_arange(from, empty ? from : to, by, start->dtype);
 }
 
 /* clang-format off */

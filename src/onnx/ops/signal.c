@@ -191,6 +191,9 @@ static adz_tensor *window(const reader_call *call, double a0, double a1, double 
     angle = adz_div_number(adz_mul_number(angle, 2 * PI), n);
     adz_tensor *y = adz_add_number(adz_mul_number(adz_cos(angle), -a1), a0);
     y = adz_add(y, adz_mul_number(adz_cos(adz_mul_number(angle, 2)), a2));
+    if (dtype != ADZ_F32 && dtype != ADZ_F64) {
+        y = adz_to(y, ADZ_F32); /* as ONNX computes it before the fraction is dropped */
+    }
     return adz_to(y, dtype);
 }
 

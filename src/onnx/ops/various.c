@@ -26,7 +26,11 @@ static adz_tensor *einsum(const reader_call *call)
             call, ADZ_ERR_UNSUPPORTED, "%zu operands; one or two are supported", n);
     }
     adz_tensor *b = n == 2 ? adzi_reader_in(call, 1) : ADZ_NONE;
-    return adz_einsum(adzi_reader_string(call, "equation", ""), adzi_reader_in(call, 0), b);
+    adz_tensor *a = adzi_reader_in(call, 0);
+    adz_tensor *y = adz_einsum(adzi_reader_string(call, "equation", ""), a, b);
+    /* the library's sums of i32 are i64 */
+    return y != NULL && adz_tensor_dtype(y) != adz_tensor_dtype(a) ? adz_to(y, adz_tensor_dtype(a))
+                                                                   : y;
 }
 
 static adz_tensor *det(const reader_call *call)
@@ -43,6 +47,12 @@ static adz_tensor *affine_grid(const reader_call *call)
         return NULL;
     }
     bool corners = adzi_reader_int(call, "align_corners", 0) != 0;
+    for (int i = 2; corners && i < size.rank; i++) {
+        if (size.sizes[i] == 1) {
+            return adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED,
+                "align_corners = 1 with a size of 1 is not supported: ONNX does not define it");
+        }
+    }
     return adz_affine_grid(adzi_reader_in(call, 0), size, corners);
 }
 
