@@ -103,6 +103,10 @@ static adz_tensor *reduce(
             "means and logarithms of %s are not supported", adz_dtype_name(dtype));
     }
     if ((run == adz_amax || run == adz_amin) && takes_nothing(x, dims)) {
+        if (call->run->model->values[call->node->inputs[0]].element == ELEMENT_INT8) {
+            return adzi_reader_fail(
+                call, ADZ_ERR_UNSUPPORTED, "reductions of no elements of int8 are not supported");
+        }
         return of_nothing(x, dims, keep, run == adz_amax);
     }
     if (run == length && dtype != ADZ_F32 && dtype != ADZ_F64) {
