@@ -284,6 +284,7 @@ static void expect_node_refused(wire *node, int64_t opset, const char *says)
     wire graph = { 0 };
     const float scales[] = { 1, 1e30F };
     wire_initializer(&graph, "w", WIRE_FLOAT, 2, (int64_t[]){ 2, 2 }, (float[4]){ 0 }, 16);
+    wire_initializer(&graph, "image", WIRE_FLOAT, 4, (int64_t[]){ 1, 1, 1, 1 }, scales, 4);
     wire_initializer(&graph, "scales", WIRE_FLOAT, 1, (int64_t[]){ 2 }, scales, sizeof scales);
     put_ints(&graph, "sizes", (int64_t[]){ INT64_MIN, INT64_MAX }, 2);
     wire_input(&graph, "x", WIRE_FLOAT, "2");
@@ -309,6 +310,9 @@ static void extreme_numbers_are_refused(void **state)
     expect_node_refused(&node, 17, "would have -1 elements");
     node = wire_node("CenterCropPad", "w sizes", "y");
     expect_node_refused(&node, 18, "a size is negative");
+    node = wire_node("DepthToSpace", "image", "y");
+    wire_attribute_int(&node, "blocksize", (int64_t)1 << 32);
+    expect_node_refused(&node, 17, "no blocks of 4294967296");
 }
 
 /* ---- much from little ----------------------------------------------------------------------- */

@@ -147,13 +147,15 @@ static adz_tensor *eye_like(const reader_call *call)
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
+enum { LARGEST_BLOCK = 1 << 15 }; /* its square fits into 32 bits */
+
 /** Depth [b, c, h, w] into blocks. DCR: the block's row and column come before the channel. */
 static adz_tensor *depth_to_space(const reader_call *call)
 {
     adz_tensor *x = adzi_reader_in(call, 0);
     adz_shape s = adz_tensor_shape(x);
     int64_t size = adzi_reader_int(call, "blocksize", 0);
-    if (s.rank != 4 || size < 1 || s.sizes[1] % (size * size) != 0) {
+    if (s.rank != 4 || size < 1 || size > LARGEST_BLOCK || s.sizes[1] % (size * size) != 0) {
         return s.rank < 0 ? NULL
                           : adzi_reader_fail(call, ADZ_ERR_SHAPE, "no blocks of %lld in %s",
                                 (long long)size, adz_text_sizes(s));
@@ -175,7 +177,8 @@ static adz_tensor *space_to_depth(const reader_call *call)
     adz_tensor *x = adzi_reader_in(call, 0);
     adz_shape s = adz_tensor_shape(x);
     int64_t size = adzi_reader_int(call, "blocksize", 0);
-    if (s.rank != 4 || size < 1 || s.sizes[2] % size != 0 || s.sizes[3] % size != 0) {
+    if (s.rank != 4 || size < 1 || size > LARGEST_BLOCK || s.sizes[2] % size != 0 ||
+        s.sizes[3] % size != 0) {
         return s.rank < 0 ? NULL
                           : adzi_reader_fail(call, ADZ_ERR_SHAPE, "no blocks of %lld in %s",
                                 (long long)size, adz_text_sizes(s));
