@@ -313,6 +313,9 @@ static void extreme_numbers_are_refused(void **state)
     node = wire_node("DepthToSpace", "image", "y");
     wire_attribute_int(&node, "blocksize", (int64_t)1 << 32);
     expect_node_refused(&node, 17, "no blocks of 4294967296");
+    node = wire_node("GroupNormalization", "image x x", "y");
+    wire_attribute_int(&node, "num_groups", INT64_MAX);
+    expect_node_refused(&node, 21, "groups");
 }
 
 /* ---- much from little ----------------------------------------------------------------------- */
