@@ -208,7 +208,11 @@ static adz_tensor *compress(const reader_call *call)
 static adz_tensor *nonzero(const reader_call *call)
 {
     adz_tensor *x = adzi_reader_in(call, 0);
-    return adz_transpose(adz_nonzero(adz_tensor_rank(x) == 0 ? adz_unsqueeze(x, 0) : x), 0, 1);
+    if (adz_tensor_rank(x) == 0) { /* [0, N], since a single number has no coordinates */
+        adz_tensor *none = adz_nonzero(adz_unsqueeze(x, 0));
+        return adz_narrow(adz_transpose(none, 0, 1), 0, 0, 0);
+    }
+    return adz_transpose(adz_nonzero(x), 0, 1);
 }
 
 /* ---- order reversed ------------------------------------------------------------------------- */

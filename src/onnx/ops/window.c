@@ -155,14 +155,15 @@ bool adzi_reader_even(const reader_window *window, int part)
 
 adz_tensor *adzi_reader_padded(adz_tensor *x, const reader_window *window, double value)
 {
-    int64_t pads[2 * WINDOW_DIMS], total = 0;
+    int64_t pads[2 * WINDOW_DIMS];
+    bool none = true;
     for (int i = 0; i < window->n; i++) {
         int last = 2 * (window->n - 1 - i); /* adz_pad begins with the last dimension */
         pads[last] = window->before[i];
         pads[last + 1] = window->after[i];
-        total += pads[last] + pads[last + 1];
+        none = none && pads[last] == 0 && pads[last + 1] == 0;
     }
-    return total == 0 ? x : adz_pad(x, pads, (size_t)(2 * window->n), value);
+    return none ? x : adz_pad(x, pads, (size_t)(2 * window->n), value);
 }
 
 adz_shape adzi_reader_sizes(const reader_window *window, const int64_t *numbers)
