@@ -48,7 +48,7 @@ ADZ_API void adz_embedding_module_options_init(adz_embedding_module_options *opt
  * @param options         NULL for the defaults
  * @return                yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                        ADZ_ERR_DTYPE, ADZ_ERR_UNSUPPORTED or ADZ_ERR_MEMORY recorded
- * @see                   torch.nn.Embedding
+ * @see                   torch.nn.Embedding, whose max_norm adze does not have
  */
 ADZ_API adz_module *adz_embedding_new(
     int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_module_options *options);
@@ -107,7 +107,7 @@ ADZ_API void adz_embedding_bag_module_options_init(
  * @param options         NULL for the defaults
  * @return                yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                        ADZ_ERR_DTYPE, ADZ_ERR_UNSUPPORTED or ADZ_ERR_MEMORY recorded
- * @see                   torch.nn.EmbeddingBag
+ * @see                   torch.nn.EmbeddingBag, whose max_norm adze does not have
  */
 ADZ_API adz_module *adz_embedding_bag_new(
     int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_bag_module_options *options);

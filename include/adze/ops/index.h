@@ -126,7 +126,7 @@ ADZ_API void adz_embedding_options_init(adz_embedding_options *options, size_t s
  * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_UNSUPPORTED (sparse),
  *                 ADZ_ERR_MEMORY
  * @grad           weight, to any order; saves ids
- * @see            torch.nn.functional.embedding
+ * @see            torch.nn.functional.embedding, whose max_norm adze does not have
  */
 ADZ_API adz_tensor *adz_embedding(
     adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options);
