@@ -45,7 +45,7 @@ static void small_return(adzi_cache *cache, void *gone, uint32_t cls)
 /* Counts down to the request that a test wants to fail (adzi_alloc_fail_at). */
 static bool must_fail(adzi_cache *cache)
 {
-    if (cache->fail_in > 0 && --cache->fail_in == 0) {
+    if (cache->fail_in > 0 && !cache->granted && --cache->fail_in == 0) {
         cache->failed = true;
         return true;
     }

@@ -60,11 +60,7 @@ static void observe(adzi_kernel kernel, const void *args, size_t size, int64_t u
         compute(&l);
         return;
     }
-    capture->delays = false;
     capture->launched(capture, kernel, args, thread->layout, size, units, grain);
-    if (capture->delays) {
-        return;
-    }
     capture->inside = true;
     compute(&l);
     capture->inside = false;

@@ -91,10 +91,6 @@ struct adzi_capture {
     void (*steps)(adzi_capture *capture, struct adz_optimizer *optimizer);
     /** The captured function was left by a jump, and the capture has ended. May be NULL. */
     void (*abandoned)(adzi_capture *capture);
-    /** Not NULL in a capture of the library's own, which only delays launches: runs them and ends
-     * the capture. Functions that cannot be captured call it, and then do what they always do. */
-    void (*interrupted)(adzi_capture *capture);
-    bool delays;      /* set by `launched`: the capture runs this launch later */
     const char *op;   /* the operator that runs, for messages */
     double grad_norm; /* what adz_clip_grads has computed in the last run; NaN before */
     bool inside;      /* a captured kernel is running */
@@ -221,8 +217,7 @@ extern _Atomic(uint64_t) adzi_settings_epoch;
 /** A setting has changed. What a captured function changes itself is part of the function. */
 static inline void adzi_settings_changed(void)
 {
-    const adzi_capture *capture = adzi_self()->capture;
-    if (capture == NULL || capture->interrupted != NULL) {
+    if (adzi_self()->capture == NULL) {
         atomic_fetch_add_explicit(&adzi_settings_epoch, 1, memory_order_relaxed);
     }
 }

@@ -51,6 +51,7 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         thread->grad_enabled = f.grad_enabled;
         thread->anomaly = f.anomaly;
         thread->draws = f.draws;
+        thread->cache.granted = f.granted;
         thread->reading = f.reading;
         thread->deriving = f.deriving;
         if (f.capture == NULL) {

@@ -52,6 +52,9 @@ bool adzi_has_room(adzi_cache *cache, size_t bytes)
         set_ahead(cache, ADZI_FLUSH_BYTES);
         return true;
     }
+    if (cache->granted) {
+        return true;
+    }
     adzi_cache_flush(cache);
     const int64_t live = adzi_live_bytes();
     const size_t used = live > 0 ? (size_t)live : 0;

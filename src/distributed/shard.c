@@ -377,6 +377,7 @@ adz_status adz_data_parallel_step(adz_data_parallel *parallel, adz_optimizer *op
         }
         return status;
     }
-    adzi_optimizer_update(op, optimizer);
-    return gather(op, adzi_sharding_of(optimizer));
+    const adz_status updated = adzi_optimizer_update(op, optimizer);
+    const adz_status gathered = gather(op, adzi_sharding_of(optimizer)); /* no rank waits */
+    return updated != ADZ_OK ? updated : gathered;
 }

@@ -50,6 +50,7 @@ static const adz_optimizer_type adadelta_type = {
     .numbers = adadelta_numbers,
     .numbers_text = { adadelta_names, adadelta_text },
     .n_numbers = ADADELTA_NUMBERS,
+    .elementwise = true,
 };
 
 ADZ_OPTIONS_TABLE(adz_adadelta_options, ADZ_ADADELTA_OPTIONS, adadelta_type.settings)

@@ -51,6 +51,7 @@ static const adz_optimizer_type adamax_type = {
     .numbers = adamax_numbers,
     .numbers_text = { adamax_names, adamax_text },
     .n_numbers = ADAMAX_NUMBERS,
+    .elementwise = true,
 };
 
 ADZ_OPTIONS_TABLE(adz_adamax_options, ADZ_ADAMAX_OPTIONS, adamax_type.settings)

@@ -61,6 +61,7 @@ static const adz_optimizer_type asgd_type = {
     .numbers_text = { asgd_names, asgd_text },
     .n_numbers = ASGD_NUMBERS,
     .state_shape = state_shape,
+    .elementwise = true,
 };
 
 ADZ_OPTIONS_TABLE(adz_asgd_options, ADZ_ASGD_OPTIONS, asgd_type.settings)

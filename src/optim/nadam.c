@@ -88,6 +88,7 @@ static const adz_optimizer_type nadam_type = {
     .numbers_text = { nadam_names, nadam_text },
     .n_numbers = NADAM_NUMBERS,
     .state_shape = state_shape,
+    .elementwise = true,
 };
 
 ADZ_OPTIONS_TABLE(adz_nadam_options, ADZ_NADAM_OPTIONS, nadam_type.settings)

@@ -1,6 +1,5 @@
 /* The part that all optimizers share: ownership, groups, settings, gradients. */
 #include "optim/closure.h"
-#include "optim/fused/fused.h"
 #include "base/capture.h"
 
 #include <math.h>
@@ -22,7 +21,6 @@ void adzi_kept_release(adzi_kept *kept)
     for (int k = 0; k <= ADZ_OPTIMIZER_STATES; ++k) {
         adzi_drop(kept->next[k]);
     }
-    adzi_fused_free(kept->fused);
 }
 
 static void group_free(adzi_group *group)

@@ -70,9 +70,8 @@ typedef struct adzi_kept {
     /** While a step without a kernel runs: the new elements of the part, first of the parameter,
      * then of state k. NULL: they stay as they are. */
     adz_tensor *next[1 + ADZ_OPTIMIZER_STATES];
-    struct adzi_fused
-        *fused; /* and what computes other new elements when they are stored; or NULL */
     adzi_part part;
+    int64_t block;                         /* elements of the part that `next` may have at a time */
     uint32_t fresh;                        /* bit k: state k was made in the running step */
     int64_t steps;                         /* raised in a launch */
     double numbers[ADZ_OPTIMIZER_NUMBERS]; /* written in a launch */
@@ -189,8 +188,9 @@ static inline bool adzi_update_is_expressed(
     return !kernel && (kept->part.count > 0 || optimizer->type->state_shape != NULL);
 }
 
-/** Computes the new elements of parameter i of a group by the type's `update`, and keeps them in
- * `kept->next`. Nothing else changes. The states exist. False with the error recorded. */
+/** Computes the new elements of parameter i of a group by the type's `update`, or those of the
+ * first block, and keeps them in `kept->next`. Nothing else changes. The states exist. False with
+ * the error recorded. */
 bool adzi_update_express(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs);
 
@@ -203,9 +203,23 @@ bool adzi_update_express(
 void adzi_update_numbers(const adz_optimizer *optimizer, const double *settings, int64_t step,
     uint32_t fresh, double *numbers);
 
+/** What the numbers of the step that follows kept->steps are computed from. */
+adzi_moment adzi_next_moment(
+    adz_optimizer *optimizer, const double *settings, const adzi_kept *kept);
+
+/** Computes the numbers of that step, in f64 into kept->numbers, and in a dtype into `scalars`. */
+void adzi_compute_numbers(adz_optimizer *optimizer, const double *settings, adzi_kept *kept,
+    void *scalars, adz_dtype dtype);
+
+/** Counts that step. adzi_begin_step computes its numbers before, in f64. */
+void adzi_count_step(adz_optimizer *optimizer, const double *settings, adzi_kept *kept);
+void adzi_begin_step(adz_optimizer *optimizer, const double *settings, adzi_kept *kept);
+
 /** Counts the step of parameter i of a group, and changes the parameter and its states: by a
- * kernel, or by storing `kept->next`. Cannot fail, but for a trace, which notices. */
-void adzi_update_apply(
+ * kernel, or by storing `kept->next` and computing the other blocks. Fails with the error recorded
+ * if an `elementwise` type of a program fails for another block than the first one. A trace notices
+ * its errors itself. */
+bool adzi_update_apply(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs);
 
 /** Whether the gradient of parameter i, which exists, can be used. False with the error recorded.
@@ -226,8 +240,8 @@ static inline adz_tensor *adzi_update_gradient(const adz_tensor *t)
  * follows. */
 adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer);
 
-/** Updates the parts of all parameters that have a gradient. Cannot fail. */
-void adzi_optimizer_update(const char *op, adz_optimizer *optimizer);
+/** Updates the parts of all parameters that have a gradient. Fails as adzi_update_apply does. */
+adz_status adzi_optimizer_update(const char *op, adz_optimizer *optimizer);
 
 /** Releases what adzi_optimizer_prepare has made. */
 void adzi_optimizer_undo(adz_optimizer *optimizer);

@@ -191,6 +191,11 @@ bool adzi_optimizer_read_type(const char *op, adz_optimizer *o, const adz_optimi
             o->given.name);
         return false;
     }
+    if (o->given.elementwise && o->given.whole) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "the type %s is `elementwise` and `whole`, which exclude each other", o->given.name);
+        return false;
+    }
     return read_settings(op, o) && read_states(op, o) && read_numbers(op, o) &&
            check_kernels(op, o->type);
 }

@@ -58,6 +58,7 @@ static const adz_optimizer_type rprop_type = {
     .states = { { "prev", 0 }, { "step_size", ADZ_INITIAL_LR } },
     .update = update,
     .check = check,
+    .elementwise = true,
 };
 
 ADZ_OPTIONS_TABLE(adz_rprop_options, ADZ_RPROP_OPTIONS, rprop_type.settings)

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/tracer.h"
 #include "optim/closure.h"
-#include "optim/fused/fused.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
 
@@ -97,8 +96,6 @@ void adzi_optimizer_undo(adz_optimizer *optimizer)
                 adzi_drop(kept->next[k]);
                 kept->next[k] = NULL;
             }
-            adzi_fused_free(kept->fused);
-            kept->fused = NULL;
             kept->fresh = 0;
         }
     }
@@ -166,20 +163,26 @@ adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer)
 
 /* ---- what changes --------------------------------------------------------------------------- */
 
-void adzi_optimizer_update(const char *op, adz_optimizer *optimizer)
+adz_status adzi_optimizer_update(const char *op, adz_optimizer *optimizer)
 {
-    for (size_t g = 0; g < optimizer->n_groups; ++g) {
+    bool good = true;
+    for (size_t g = 0; g < optimizer->n_groups && good; ++g) {
         adzi_group *group = optimizer->groups[g];
         const uint32_t needs = adzi_optimizer_needs(optimizer, group->settings);
-        for (size_t i = 0; i < group->count; ++i) {
+        for (size_t i = 0; i < group->count && good; ++i) {
             const adz_tensor *t = group->parameters[i];
             if (adzi_update_gradient(t) != NULL) {
                 const uint32_t its = needs & adzi_optimizer_states_of(optimizer, t);
-                adzi_update_apply(op, optimizer, group, i, its);
+                good = adzi_update_apply(op, optimizer, group, i, its);
             }
         }
     }
+    if (!good) {
+        adzi_optimizer_undo(optimizer);
+        return adz_error_code();
+    }
     optimizer->prepared = false;
+    return ADZ_OK;
 }
 
 /* Whether nothing but the optimizer has its parameters, so that nobody can use what it computes. */
@@ -221,9 +224,9 @@ adz_status adz_optimizer_step(adz_optimizer *optimizer)
     if (tracer != NULL && tracer->step != NULL && tracer->step(tracer, optimizer) != ADZ_OK) {
         return adz_error_code();
     }
-    const adz_status status = adzi_optimizer_prepare(op, optimizer);
+    adz_status status = adzi_optimizer_prepare(op, optimizer);
     if (status == ADZ_OK) {
-        adzi_optimizer_update(op, optimizer);
+        status = adzi_optimizer_update(op, optimizer);
     }
     return status == ADZ_OK && tracer != NULL ? adzi_pending() : status;
 }

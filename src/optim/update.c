@@ -1,5 +1,16 @@
-/* The update of one parameter: by a kernel of the optimizer's type, or by its expression. */
-#include <math.h>
+/* The update of one parameter: by a kernel of the optimizer's type, or by its expression.
+ *
+ * Note [Updates by blocks]
+ * The expression of most optimizers is a dozen elementwise operators. On a large parameter each of
+ * them would read and write tensors that no cache holds. So the expression of a type that is
+ * `elementwise` is called once per block, with slices of the parameter, of its gradient and of the
+ * states. The results of one block stay in the caches and are copied over the slices. No bit
+ * changes, because an elementwise operator gives the same bits however its elements are cut.
+ *
+ * The first block is computed when the step is prepared, so that an error there changes nothing.
+ * The others are computed when the parameter may change. They cannot fail either: they need the
+ * memory that the first block has given back, and neither the memory limit nor a test refuses it.
+ * What a plan captures, a trace records or a file in C computes is not cut into blocks. */
 #include <string.h>
 
 #include "adze/ops/convert.h"
@@ -7,109 +18,14 @@
 #include "base/door.h"
 #include "base/error.h"
 #include "base/tracer.h"
-#include "optim/fused/fused.h"
 #include "optim/optimizer.h"
-#include "tensor/kernel/real.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
 
-enum { GRAIN = 16384 /* of the kernels, in elements */ };
-
-/* ---- numbers -------------------------------------------------------------------------------- */
-
-double adz_moment_power(const adz_step_context *at, int i, double base)
-{
-    if (at == NULL || i < 0 || i >= ADZ_MOMENT_POWERS) {
-        return NAN;
-    }
-    adzi_power *p = &((const adzi_moment *)(const void *)at)->powers[i];
-    if (p->step != at->step || p->base != base) {
-        *p = (adzi_power){ base, adzi_real_pow(base, (double)at->step), at->step };
-    }
-    return p->power;
-}
-
-/* The arguments of the launches that compute the numbers of an update. */
-typedef struct {
-    adz_optimizer *optimizer;
-    const double *settings;
-    adzi_kept *kept;
-    void *scalars; /* where compute_numbers writes them in the dtype of the parameter */
-    adz_dtype dtype;
-} numbers_args;
-
-ADZI_ADDRESSES(numbers_args, optimizer, settings, kept, scalars);
-
-static adzi_moment moment_at(const adz_optimizer *o, const double *settings, int64_t step,
-    uint32_t fresh, adzi_power *powers)
-{
-    return (adzi_moment){
-        .seen = { settings, o->type->uncounted ? 0 : step, fresh }, .optimizer = o, .powers = powers
-    };
-}
-
-static adzi_moment moment_of(const numbers_args *args)
-{
-    return moment_at(args->optimizer, args->settings, args->kept->steps + 1, args->kept->fresh,
-        args->optimizer->powers);
-}
-
-static void numbers_at(const adz_optimizer *o, const adzi_moment *moment, double *numbers)
-{
-    if (o->type->numbers != NULL) {
-        o->type->numbers(numbers, &moment->seen);
-    } else {
-        memcpy(numbers, moment->seen.settings, (size_t)o->n_numbers * sizeof *numbers);
-    }
-}
-
-void adzi_update_numbers(const adz_optimizer *optimizer, const double *settings, int64_t step,
-    uint32_t fresh, double *numbers)
-{
-    adzi_power powers[ADZ_MOMENT_POWERS] = { { 0 } };
-    const adzi_moment moment = moment_at(optimizer, settings, step, fresh, powers);
-    numbers_at(optimizer, &moment, numbers);
-}
-
-/* Computes the numbers of the step that follows kept->steps. */
-static void write_numbers(const numbers_args *args)
-{
-    const adzi_moment moment = moment_of(args);
-    numbers_at(args->optimizer, &moment, args->kept->numbers);
-}
-
-/* Kernel of one unit: computes the numbers, in f64 and in the dtype of the parameter. */
-static void compute_numbers(const void *block, int64_t begin, int64_t end)
-{
-    const numbers_args *args = block;
-    const size_t item = args->dtype == ADZ_F32 ? sizeof(float) : sizeof(double);
-    if (begin < end) {
-        write_numbers(args);
-        for (int k = 0; k < args->optimizer->n_numbers; ++k) {
-            adzi_encode(
-                args->dtype, args->kept->numbers[k], (char *)args->scalars + (size_t)k * item);
-        }
-    }
-}
-
-/* Kernel of one unit: counts the step. */
-static void count_step(const void *block, int64_t begin, int64_t end)
-{
-    const numbers_args *args = block;
-    if (begin < end) {
-        ++args->kept->steps;
-        args->kept->fresh = 0;
-    }
-}
-
-/* Kernel of one unit: computes the numbers of a step and counts it. */
-static void begin_step(const void *block, int64_t begin, int64_t end)
-{
-    if (begin < end) {
-        write_numbers(block);
-        count_step(block, begin, end);
-    }
-}
+enum {
+    GRAIN = 16384, /* of the kernels, in elements */
+    BLOCK = 65536  /* elements, or GRAIN for each thread if those are more */
+};
 
 /* ---- by a kernel ---------------------------------------------------------------------------- */
 
@@ -157,7 +73,6 @@ static void apply_kernel(
     adz_optimizer *o, const adzi_group *group, adz_tensor *t, adzi_kept *kept, uint32_t needs)
 {
     const size_t before = bytes_before(t, kept);
-    const numbers_args step = { o, group->settings, kept, NULL, (adz_dtype)t->dtype };
     kernel_args args = { .kernel = o->type->kernels[t->dtype],
         .parameter = t->data + before,
         .gradient = adzi_update_gradient(t)->data + before,
@@ -169,7 +84,7 @@ static void apply_kernel(
     if (capture != NULL) {
         tell_capture(capture, t, kept, needs);
     }
-    adzi_launch(begin_step, numbers_args, &step, 1, 1);
+    adzi_begin_step(o, group->settings, kept);
     adzi_launch(run_kernel, kernel_args, &args, kept->part.count, GRAIN);
     if (capture != NULL) {
         capture->updates(capture, NULL, 0);
@@ -187,18 +102,26 @@ typedef struct {
     uint32_t needs;
     adz_tensor *t;
     adzi_kept *kept;
-    adz_tensor *w, *dw; /* views of the part of the parameter and of its gradient */
+    adzi_part block;    /* the elements of the part that are computed now */
+    adz_tensor *w, *dw; /* views of the block of the parameter and of its gradient */
     adz_tensor *states[ADZ_OPTIMIZER_STATES], *numbers[ADZ_OPTIMIZER_NUMBERS];
     size_t mark;       /* what the scope holds before the type's `update` */
     uint32_t versions; /* of w, dw and the states, summed up, before the type's `update` */
 } expression;
 
-/* A view of a tensor or of its part, borrowed from the scope. NULL with the error recorded. */
-static adz_tensor *view(const expression *e, adz_tensor *t, bool of_part)
+/* The elements of a block: of the new parameter for k = 0, else of state k - 1. */
+static bool is_cut(const expression *e, int k)
+{
+    return k == 0 || !adzi_state_is_undivided(e->optimizer, e->t, k - 1);
+}
+
+/* A view of a tensor, borrowed from the scope: of the block if `part`, where the elements of the
+ * part begin, is not NULL. NULL with the error recorded. */
+static adz_tensor *view(const expression *e, adz_tensor *t, char *part)
 {
     static const int64_t stride = 1;
-    const adzi_part *part = &e->kept->part;
-    const bool whole = !of_part || part->count == t->numel;
+    const adzi_part *block = &e->block;
+    const bool whole = part == NULL || block->count == t->numel;
     adzi_thread *thread = adzi_self();
     if (thread->tracer != NULL) {
         return t; /* a trace knows tensors; an optimizer whose state is divided is not traced */
@@ -208,8 +131,8 @@ static adz_tensor *view(const expression *e, adz_tensor *t, bool of_part)
     }
     adz_tensor *v = whole
                         ? adzi_tensor_view(thread, e->op, t, t->rank, t->sizes, t->strides, t->data)
-                        : adzi_tensor_view(thread, e->op, t, 1, &part->count, &stride,
-                              t->data + bytes_before(t, e->kept));
+                        : adzi_tensor_view(thread, e->op, t, 1, &block->count, &stride,
+                              part + (size_t)block->begin * adzi_item_size(t));
     return v != NULL ? adzi_borrow(thread, v) : NULL;
 }
 
@@ -232,9 +155,8 @@ static bool make_numbers(expression *e)
         adzi_fail_memory(e->op, (size_t)n * sizeof *e->numbers);
         return false;
     }
-    const numbers_args args = { e->optimizer, e->group->settings, e->kept, all->data, dtype };
     const bool open = adzi_trace_open(true);
-    adzi_launch(compute_numbers, numbers_args, &args, 1, 1);
+    adzi_compute_numbers(e->optimizer, e->group->settings, e->kept, all->data, dtype);
     adzi_trace_open(open);
     for (int64_t k = 0; k < n; ++k) {
         adz_tensor *one = adzi_tensor_view(
@@ -261,14 +183,17 @@ static uint32_t versions_of(const expression *e)
 
 static bool make_inputs(expression *e)
 {
-    e->w = view(e, e->t, true);
-    e->dw = view(e, adzi_update_gradient(e->t), true);
+    adz_tensor *grad = adzi_update_gradient(e->t);
+    const size_t before = bytes_before(e->t, e->kept);
+    e->w = view(e, e->t, e->t->data + before);
+    e->dw = view(e, grad, grad->data + before);
     if (e->w == NULL || e->dw == NULL || !make_numbers(e)) {
         return false;
     }
     for (int k = 0; k < ADZ_OPTIMIZER_STATES; ++k) {
         const bool needed = e->needs & (1u << k);
-        e->states[k] = needed ? view(e, e->kept->state[k], false) : ADZ_NONE;
+        adz_tensor *state = e->kept->state[k];
+        e->states[k] = needed ? view(e, state, is_cut(e, 1 + k) ? state->data : NULL) : ADZ_NONE;
         if (e->states[k] == NULL || (needed && !tell_trace(e, e->states[k], k))) {
             return false;
         }
@@ -321,8 +246,8 @@ static bool take_result(const expression *e, adz_tensor *result, int k)
             adz_dtype_name((adz_dtype)old->dtype), adzi_text_shape(old));
         return false;
     }
-    if (result == old || (e->kept->fused != NULL && adzi_fused_stores(e->w, old))) {
-        return true; /* it stays as it is, or is computed when it is stored */
+    if (result == old || (e->block.begin > 0 && !is_cut(e, k))) {
+        return true; /* it stays as it is, or the first block has given it */
     }
     adz_tensor *next = is_new(e, result) ? result : adz_clone(result);
     if (next == NULL) {
@@ -347,37 +272,22 @@ static bool take_results(const expression *e, adz_tensor *const *results)
     return good;
 }
 
-/* Calls the type's `update`. The launches of a type whose elements are independent may be put off.
- */
-static adz_status call_update(expression *e, const adz_update *update, adz_tensor **results)
-{
-    const adz_optimizer *o = e->optimizer;
-    const adzi_fused_inputs inputs = { e->w, e->dw, e->states, o->n_states };
-    e->kept->fused = o->type->whole ? NULL : adzi_fused_begin(&inputs);
-    const adz_status status = o->type->update(results, update);
-    if (e->kept->fused != NULL && !adzi_fused_end(e->kept->fused, &inputs, results, e->mark)) {
-        adzi_fused_free(e->kept->fused);
-        e->kept->fused = NULL;
-    }
-    return status;
-}
-
 static bool call_expression(void *state)
 {
     expression *e = state;
     adz_tensor *results[1 + ADZ_OPTIMIZER_STATES] = { NULL };
+    adzi_self()->cache.granted = e->block.begin > 0; /* the door takes it back */
     if (!make_inputs(e)) {
         return false;
     }
-    const numbers_args args = { e->optimizer, e->group->settings, e->kept, NULL, ADZ_F64 };
-    const adzi_moment moment = moment_of(&args);
+    const adzi_moment moment = adzi_next_moment(e->optimizer, e->group->settings, e->kept);
     const adz_update update = { .parameter = e->w,
         .gradient = e->dw,
         .states = e->states,
         .numbers = e->numbers,
         .at = &moment };
     const uint64_t preparations = e->optimizer->preparations;
-    const adz_status status = call_update(e, &update, results);
+    const adz_status status = e->optimizer->type->update(results, &update);
     if (e->optimizer->preparations != preparations) { /* a step, or its end, has spoilt this one */
         adzi_error(e->op, ADZ_ERR_STATE,
             "the update of %s uses the optimizer whose step calls it; it may use the tensors that it gets, and no more",
@@ -410,39 +320,64 @@ static size_t number_of(const adz_optimizer *optimizer, const adzi_group *group)
     return number;
 }
 
-bool adzi_update_express(
+/* The elements of a part that one call of the type's `update` gets. */
+static int64_t block_of(const adz_optimizer *optimizer, const adzi_part *part)
+{
+    const adzi_thread *thread = adzi_self();
+    const int64_t shared = (int64_t)GRAIN * adzi_num_threads();
+    const int64_t most = shared > BLOCK ? shared : BLOCK;
+    const bool cut = optimizer->type->elementwise && part->count > most &&
+                     thread->capture == NULL && thread->tracer == NULL;
+    return cut ? most : part->count;
+}
+
+static expression expression_of(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs)
 {
-    expression e = { .op = op,
+    adzi_kept *kept = &group->kept[i];
+    return (expression){ .op = op,
         .optimizer = optimizer,
         .group = group,
         .number = number_of(optimizer, group),
         .i = i,
         .needs = needs,
         .t = group->parameters[i],
-        .kept = &group->kept[i] };
+        .kept = kept,
+        .block = { 0, kept->block } };
+}
+
+bool adzi_update_express(
+    const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs)
+{
+    group->kept[i].block = block_of(optimizer, &group->kept[i].part);
+    expression e = expression_of(op, optimizer, group, i, needs);
     adzi_settle(adzi_self());
     return express_in_scope(&e);
 }
 
-/* Stores next[k] in the elements `to` of the part. */
-static void store(adzi_kept *kept, int k, void *to)
+/* Stores the new elements of the block, or those of the states that are not cut into blocks. */
+static void store(const expression *e, bool of_block)
 {
-    adz_tensor *from = kept->next[k];
-    if (from != NULL) {
-        adzi_copy_bytes_to(to, from->data, (size_t)from->numel * adzi_item_size(from));
-        adzi_drop(from);
-        kept->next[k] = NULL;
+    for (int k = 0; k <= e->optimizer->n_states; ++k) {
+        adz_tensor *from = e->kept->next[k];
+        if (from != NULL && is_cut(e, k) == of_block) {
+            const size_t item = adzi_item_size(from);
+            char *to =
+                k == 0 ? e->t->data + bytes_before(e->t, e->kept) : e->kept->state[k - 1]->data;
+            adzi_copy_bytes_to(to + (of_block ? (size_t)e->block.begin * item : 0), from->data,
+                (size_t)from->numel * item);
+            adzi_drop(from);
+            e->kept->next[k] = NULL;
+        }
     }
 }
 
 /* Stores all of kept->next by traced calls, and counts the step. */
 static void apply_traced(adz_optimizer *o, const adzi_group *group, adz_tensor *t, adzi_kept *kept)
 {
-    const numbers_args step = { o, group->settings, kept, NULL, (adz_dtype)t->dtype };
     adzi_thread *thread = adzi_self();
     const bool records = thread->grad_enabled, open = adzi_trace_open(true);
-    adzi_launch(count_step, numbers_args, &step, 1, 1);
+    adzi_count_step(o, group->settings, kept);
     adzi_trace_open(open);
     thread->grad_enabled = false;
     for (int k = 0; k <= o->n_states; ++k) {
@@ -456,34 +391,43 @@ static void apply_traced(adz_optimizer *o, const adzi_group *group, adz_tensor *
     thread->grad_enabled = records;
 }
 
-static void apply_expression(
-    adz_optimizer *o, const adzi_group *group, adz_tensor *t, adzi_kept *kept)
+/* Stores the first block, and computes and stores the others. */
+static bool apply_expression(expression *e)
 {
-    const numbers_args step = { o, group->settings, kept, NULL, (adz_dtype)t->dtype };
-    adzi_launch(count_step, numbers_args, &step, 1, 1);
-    if (kept->fused != NULL) {
-        adzi_fused_apply(kept->fused);
-        adzi_fused_free(kept->fused);
-        kept->fused = NULL;
+    const int64_t count = e->kept->part.count, most = e->block.count;
+    bool good = true;
+    store(e, true);
+    for (int64_t at = most; good && at < count; at += most) {
+        e->block = (adzi_part){ at, count - at < most ? count - at : most };
+        good = express_in_scope(e);
+        store(e, true);
     }
-    store(kept, 0, t->data + bytes_before(t, kept));
-    for (int k = 0; k < o->n_states; ++k) {
-        store(kept, 1 + k, kept->state[k] != NULL ? kept->state[k]->data : NULL);
+    if (!good) {
+        adzi_warn(e->op,
+            "the step of %s has changed a part of parameter %zu%s before it failed; load a checkpoint",
+            e->optimizer->type->name, e->i, adzi_text_shape(e->t));
+        return false;
     }
+    store(e, false);
+    adzi_count_step(e->optimizer, e->group->settings, e->kept);
+    return true;
 }
 
-void adzi_update_apply(
+bool adzi_update_apply(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs)
 {
     adz_tensor *t = group->parameters[i];
+    bool good = true;
     if (adzi_self()->tracer != NULL) {
         apply_traced(optimizer, group, t, &group->kept[i]);
-        return;
+        return true;
     }
     if (optimizer->type->kernels[t->dtype] != NULL) {
         apply_kernel(optimizer, group, t, &group->kept[i], needs);
     } else {
-        apply_expression(optimizer, group, t, &group->kept[i]);
+        expression e = expression_of(op, optimizer, group, i, needs);
+        good = apply_expression(&e);
     }
     adzi_written(t, op);
+    return good;
 }

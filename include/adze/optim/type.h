@@ -33,6 +33,7 @@
  *         ADZ_SETTING("weight_decay", 0, ADZ_FINITE_FROM(0)) },
  *     .states = { { "exp_avg" } },
  *     .update = lion_update,
+ *     .elementwise = true,
  * };
  *
  * adz_module *model = adz_linear_new(4, 1, NULL);
@@ -229,6 +230,14 @@ typedef struct adz_optimizer_type {
      * adz_error_set(op, ...) returns. `i` is its number in its group, for the message. NULL: it
      * takes every contiguous f32 or f64 leaf. */
     adz_status (*check_parameter)(const char *op, const adz_tensor *parameter, size_t i);
+
+    /** All operators of `update` are elementwise. The type is not `whole`. A large parameter is
+     * updated faster then: `update` gets slices of some ten thousand elements one after the other,
+     * each of rank 1, with the same slices of the gradient and of the states like the parameter.
+     * The old slices are overwritten before the next ones come. Other states have the same old
+     * value each time, and their new value is that of the first call. If the first call succeeds,
+     * the others have to: a step that fails later has changed some of the elements. */
+    bool elementwise;
 } adz_optimizer_type;
 
 /**
@@ -236,7 +245,7 @@ typedef struct adz_optimizer_type {
  *
  * A step by kernels changes the parameters one by one. A step by `update` computes all new
  * parameters and states before the first one is stored, so it needs memory for them. It does not
- * if the parameter is large and all operators of `update` are elementwise.
+ * if the type is `elementwise`.
  *
  * @param type        stays as long as the optimizer does
  * @param parameters  one or more contiguous f32 or f64 leaves, kept

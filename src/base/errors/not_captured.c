@@ -5,12 +5,7 @@
 
 bool adzi_is_captured(const char *op, const char *why)
 {
-    adzi_capture *capture = adzi_capture_of(adzi_self());
-    if (capture != NULL && capture->interrupted != NULL) {
-        capture->interrupted(capture);
-        return false;
-    }
-    if (capture == NULL) {
+    if (adzi_capture_of(adzi_self()) == NULL) {
         return adzi_trace_refuse(op, why) != ADZ_OK;
     }
     adzi_error(op, ADZ_ERR_STATE,

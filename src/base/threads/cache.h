@@ -36,6 +36,7 @@ typedef struct adzi_cache {
     int64_t live_tensors; /* not yet added to the process's count */
     int64_t fail_in;      /* requests until the one that a test makes fail; 0 for none */
     bool failed;          /* that request was made */
+    bool granted;         /* neither the limit nor a test makes a request fail (a frame ends it) */
     uint64_t requests;    /* made by this thread */
 } adzi_cache;
 

@@ -34,6 +34,7 @@ typedef struct adzi_frame {
     char *text;           /* another step of that path, such as a file; owned; or NULL */
     struct adzi_run *run; /* the backward that runs in this call, or NULL */
     struct adzi_draws *draws;     /* the innermost list of draws when the call began */
+    bool granted;                 /* memory was not refused when the call began */
     struct adzi_tracer *tracer;   /* the running trace when the call began, or NULL */
     struct adzi_capture *capture; /* the thread's when the call began, or NULL */
     struct adzi_reading *reading; /* of the running call when this one began, or NULL */
@@ -178,6 +179,7 @@ static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, cons
     f->text = NULL;
     f->run = NULL;
     f->draws = thread->draws;
+    f->granted = thread->cache.granted;
     f->tracer = thread->tracer;
     f->capture = thread->capture;
     f->reading = thread->reading;

@@ -41,6 +41,7 @@ static void bad_members_are_named(void **state)
     EXPECT_BAD("no function `numbers`, but n_numbers is 1", bad.numbers = NULL);
     EXPECT_BAD("the type Mean has a kernel for dtype 3", bad.kernels[ADZ_I64] = mean_f32);
     EXPECT_BAD("the type Mean is `whole` and has a kernel", bad.whole = true);
+    EXPECT_BAD("the type Mean is `elementwise` and `whole`", bad.whole = bad.elementwise = true);
 }
 
 static void bad_settings_are_named(void **state)
