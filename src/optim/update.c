@@ -272,6 +272,23 @@ static bool take_results(const expression *e, adz_tensor *const *results)
     return good;
 }
 
+/* Stores the new elements of the block, or those of the states that are not cut into blocks. */
+static void store(const expression *e, bool of_block)
+{
+    for (int k = 0; k <= e->optimizer->n_states; ++k) {
+        adz_tensor *from = e->kept->next[k];
+        if (from != NULL && is_cut(e, k) == of_block) {
+            const size_t item = adzi_item_size(from);
+            char *to =
+                k == 0 ? e->t->data + bytes_before(e->t, e->kept) : e->kept->state[k - 1]->data;
+            adzi_copy_bytes_to(to + (of_block ? (size_t)e->block.begin * item : 0), from->data,
+                (size_t)from->numel * item);
+            adzi_drop(from);
+            e->kept->next[k] = NULL;
+        }
+    }
+}
+
 static bool call_expression(void *state)
 {
     expression *e = state;
@@ -294,9 +311,14 @@ static bool call_expression(void *state)
             e->optimizer->type->name);
         return false;
     }
-    return !adzi_callback_failed(e->op, status, "the update of %s failed for parameter %zu%s",
-               e->optimizer->type->name, e->i, adzi_text_shape(e->t)) &&
-           adzi_pending() == ADZ_OK && take_results(e, results);
+    const bool good =
+        !adzi_callback_failed(e->op, status, "the update of %s failed for parameter %zu%s",
+            e->optimizer->type->name, e->i, adzi_text_shape(e->t)) &&
+        adzi_pending() == ADZ_OK && take_results(e, results);
+    if (good && e->block.begin > 0) {
+        store(e, true); /* while the results are in the caches */
+    }
+    return good;
 }
 
 static bool express_in_scope(expression *e)
@@ -355,23 +377,6 @@ bool adzi_update_express(
     return express_in_scope(&e);
 }
 
-/* Stores the new elements of the block, or those of the states that are not cut into blocks. */
-static void store(const expression *e, bool of_block)
-{
-    for (int k = 0; k <= e->optimizer->n_states; ++k) {
-        adz_tensor *from = e->kept->next[k];
-        if (from != NULL && is_cut(e, k) == of_block) {
-            const size_t item = adzi_item_size(from);
-            char *to =
-                k == 0 ? e->t->data + bytes_before(e->t, e->kept) : e->kept->state[k - 1]->data;
-            adzi_copy_bytes_to(to + (of_block ? (size_t)e->block.begin * item : 0), from->data,
-                (size_t)from->numel * item);
-            adzi_drop(from);
-            e->kept->next[k] = NULL;
-        }
-    }
-}
-
 /* Stores all of kept->next by traced calls, and counts the step. */
 static void apply_traced(adz_optimizer *o, const adzi_group *group, adz_tensor *t, adzi_kept *kept)
 {
@@ -391,7 +396,7 @@ static void apply_traced(adz_optimizer *o, const adzi_group *group, adz_tensor *
     thread->grad_enabled = records;
 }
 
-/* Stores the first block, and computes and stores the others. */
+/* Stores the first block, and lets the others be computed and stored. */
 static bool apply_expression(expression *e)
 {
     const int64_t count = e->kept->part.count, most = e->block.count;
@@ -400,7 +405,6 @@ static bool apply_expression(expression *e)
     for (int64_t at = most; good && at < count; at += most) {
         e->block = (adzi_part){ at, count - at < most ? count - at : most };
         good = express_in_scope(e);
-        store(e, true);
     }
     if (!good) {
         adzi_warn(e->op,
