@@ -12,7 +12,7 @@ enum {
     SMALL = 50001,
     BLOCK = 65536,
     PIECES = (LARGE + SMALL - 1) / SMALL,
-    TAKEN = 4
+    TAKEN = 2
 };
 
 static adz_tensor *numbers(int seed, adz_dtype dtype)
