@@ -8,6 +8,7 @@
  *     --quiet        prints wrong results alone
  *
  * The exit status is 1 if a result was wrong. */
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,7 @@ static int run_list(const arguments *a, suite_page *page)
 
 int main(int argc, char **argv)
 {
+    setlocale(LC_ALL, "C"); /* the numbers of cases.txt have points */
     arguments a;
     if (!read_arguments(&a, argc, argv)) {
         fprintf(stderr,

@@ -5,6 +5,7 @@
 
 #include "run.h"
 
+#include "adze/checks.h"
 #include "adze/ops/arithmetic.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/index.h"
@@ -380,8 +381,8 @@ static bool is_defined(const reader_call *call, const resizing *r, const axis *a
         const double step = 1 / axes[d].scale;
         if (strcmp(r->mode, "nearest") == 0 && step > 1 && fabs(step - round(step)) > 1e-6) {
             adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED,
-                "mode nearest with scale %g is not supported: ONNX defines it from opset 11 on",
-                axes[d].scale);
+                "mode nearest with scale %s is not supported: ONNX defines it from opset 11 on",
+                adz_text_number(axes[d].scale));
             return false;
         }
     }
