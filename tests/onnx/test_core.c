@@ -422,7 +422,7 @@ static void what_onnx_leaves_open_is_refused(void **state)
     node = wire_node("ReduceLogSum", "x", "y");
     expect_refused_call(&node, whole, "logarithms of int32 are not supported");
     node = wire_node("Resize", "x third", "y");
-    expect_refused_call(&node, x, "mode nearest with scale 0.6 is not supported");
+    expect_refused_call(&node, x, "mode nearest with scale 0.6000000238 is not supported");
     node = wire_node("ConvTranspose", "x kernel", "y");
     wire_attribute_text(&node, "auto_pad", "SAME_UPPER");
     wire_attribute_ints(&node, "strides", (const int64_t[]){ 3 }, 1);
