@@ -48,11 +48,13 @@ typedef struct casadi_function {
     const char *prefix; /* before the name of the network */
     int computed_by;    /* LAW_RUN to LAW_HESSIAN */
     law_vector vector;
+    const char *room; /* the elements of w for derivatives */
 } casadi_function;
 
-static const casadi_function all[] = { { "", LAW_RUN, NO_VECTOR },
-    { "jac_", LAW_JACOBIAN, NO_VECTOR }, { "fwd1_", LAW_JVP, OF_INPUTS },
-    { "adj1_", LAW_VJP, OF_RESULTS }, { "jac_adj1_", LAW_HESSIAN, OF_RESULTS } };
+static const casadi_function all[] = { { "", LAW_RUN, NO_VECTOR, "0" },
+    { "jac_", LAW_JACOBIAN, NO_VECTOR, "JACOBIAN" }, { "fwd1_", LAW_JVP, OF_INPUTS, "LONGER" },
+    { "adj1_", LAW_VJP, OF_RESULTS, "LONGER" },
+    { "jac_adj1_", LAW_HESSIAN, OF_RESULTS, "JACOBIAN + HESSIAN" } };
 
 void check_for_casadi(const law *l)
 {
@@ -99,7 +101,9 @@ static void write_helpers(const writer *w, bool transposed)
     fprintf(w->file,
         "\nenum { N_IN = %lld, N_OUT = %lld, LONGER = N_IN > N_OUT ? N_IN : N_OUT,\n"
         "    STATE = (sizeof(%s_state) + sizeof(double) - 1) / sizeof(double),\n"
-        "    WORK = STATE + N_IN + LONGER + N_OUT + LONGER * N_IN + N_IN * N_IN };\n",
+        "    WORK = STATE + N_IN + LONGER + N_OUT };\n"
+        "#define JACOBIAN ((casadi_int)N_OUT * N_IN)\n"
+        "#define HESSIAN  ((casadi_int)N_IN * N_IN)\n",
         w->n_in, w->n_out, w->name);
     fputs(
         "\n/* An input. NULL stands for zeros. */\n"
@@ -112,18 +116,18 @@ static void write_helpers(const writer *w, bool transposed)
         "        to[k] = given != 0 ? given[k] : 0;\n    }\n}\n"
         "\n/* A block of a matrix with `stride` columns, whose rows lie one after another. CasADi "
         "has columns\n * one after another. NULL stands for a result that is not wanted. */\n"
-        "static void scatter(casadi_real *to, const casadi_real *from, int stride, int rows, int "
-        "columns)\n"
-        "{\n    int i, j;\n    if (to == 0) {\n        return;\n    }\n"
+        "static void scatter(casadi_real *to, const casadi_real *from, casadi_int stride, casadi_int "
+        "rows,\n    casadi_int columns)\n"
+        "{\n    casadi_int i, j;\n    if (to == 0) {\n        return;\n    }\n"
         "    for (j = 0; j < columns; ++j) {\n        for (i = 0; i < rows; ++i) {\n"
         "            to[j * rows + i] = from[i * stride + j];\n        }\n    }\n}\n",
         w->file);
     if (transposed) {
         fputs(
-            "\n/* The same of the transposed matrix. */\n"
-            "static void scatter_transposed(casadi_real *to, const casadi_real *from, int stride, int "
-            "rows, int columns)\n"
-            "{\n    int i, j;\n    if (to == 0) {\n        return;\n    }\n"
+            "\n/* The transpose of such a block. NULL stands for a result that is not wanted. */\n"
+            "static void scatter_transposed(casadi_real *to, const casadi_real *from, casadi_int "
+            "stride,\n    casadi_int rows, casadi_int columns)\n"
+            "{\n    casadi_int i, j;\n    if (to == 0) {\n        return;\n    }\n"
             "    for (i = 0; i < rows; ++i) {\n        for (j = 0; j < columns; ++j) {\n"
             "            to[i * columns + j] = from[i * stride + j];\n        }\n    }\n}\n",
             w->file);
@@ -292,7 +296,7 @@ static void write_call(const writer *w, const casadi_function *f)
             vector->sizes[i]);
     }
     fprintf(w->file,
-        "    (void)iw; (void)mem; (void)v; (void)d; (void)h;\n"
+        "    (void)iw; (void)mem; (void)v; (void)d;\n"
         "    if (failed == 0) {\n        failed = %s_%s(state",
         w->name, calls[f->computed_by]);
     for (size_t i = 0; i < w->in.n; ++i) {
@@ -319,9 +323,9 @@ static void write_function(const writer *w, const casadi_function *f)
         "SYMBOL int %s(const casadi_real **arg, casadi_real **res, casadi_int *iw, casadi_real *w, "
         "int mem)\n{\n"
         "    %s_state *state = (%s_state *)(void *)w;\n"
-        "    casadi_real *x = w + STATE, *v = x + N_IN, *y = v + LONGER, *d = y + N_OUT;\n"
-        "    casadi_real *h = d + LONGER * N_IN;\n",
-        symbol, symbol, w->name, w->name);
+        "    casadi_real *x = w + STATE, *v = x + N_IN, *y = v + LONGER, *d = y + N_OUT%s;\n",
+        symbol, symbol, w->name, w->name,
+        f->computed_by == LAW_HESSIAN ? ", *h = d + JACOBIAN" : "");
     write_call(w, f);
     write_results(w, f);
     fprintf(w->file, "    return 0;\n}\n\n");
@@ -329,7 +333,7 @@ static void write_function(const writer *w, const casadi_function *f)
     write_entries(w, symbol, "out", out);
     fprintf(w->file,
         "SYMBOL int %s_work(casadi_int *sz_arg, casadi_int *sz_res, casadi_int *sz_iw, casadi_int "
-        "*sz_w)\n{\n    *sz_arg = %zu;\n    *sz_res = %zu;\n    *sz_iw = 0;\n    *sz_w = WORK;\n"
+        "*sz_w)\n{\n    *sz_arg = %zu;\n    *sz_res = %zu;\n    *sz_iw = 0;\n    *sz_w = WORK + %s;\n"
         "    return 0;\n}\n"
         "SYMBOL int %s_alloc_mem(void) { return 0; }\n"
         "SYMBOL int %s_init_mem(int mem) { return mem != 0; }\n"
@@ -337,7 +341,7 @@ static void write_function(const writer *w, const casadi_function *f)
         "SYMBOL int %s_checkout(void) { return 0; }\n"
         "SYMBOL void %s_release(int mem) { (void)mem; }\n"
         "SYMBOL void %s_incref(void) {}\nSYMBOL void %s_decref(void) {}\n",
-        symbol, in->n, out->n, symbol, symbol, symbol, symbol, symbol, symbol, symbol);
+        symbol, in->n, out->n, f->room, symbol, symbol, symbol, symbol, symbol, symbol, symbol);
     free(in);
     free(out);
 }

@@ -103,21 +103,22 @@ double difference(adz_tensor *wanted, const void *ours)
             largest = isfinite(there) ? fmax(largest, fabs(there)) : largest;
             continue;
         }
-        worst = isfinite(here) ? fmax(worst, fabs(here - there)) : INFINITY;
-        largest = fmax(largest, fabs(there));
-        if (!(worst < INFINITY)) {
-            break;
+        if (!isfinite(here) || !isfinite(there)) {
+            return INFINITY;
         }
+        worst = fmax(worst, fabs(here - there));
+        largest = fmax(largest, fabs(there));
     }
     return worst / largest;
 }
 
-/* Memory of a file's array for a tensor. Whole numbers are int32_t there. */
+/* Memory of a file's array for a tensor, with numbers that no function gives. Whole numbers are
+ * int32_t there. */
 static adz_tensor *array_of(adz_tensor *t)
 {
     const adz_dtype dtype = adz_tensor_dtype(t);
     const bool is_real = dtype == ADZ_F32 || dtype == ADZ_F64;
-    return is_real ? adz_full_like(adz_contiguous(t), NAN) : adz_to(adz_contiguous(t), ADZ_I32);
+    return adz_full(adz_tensor_shape(t), is_real ? NAN : INT32_MIN, is_real ? dtype : ADZ_I32);
 }
 
 /* One function of the file with the inputs that the law has now. */

@@ -23,7 +23,7 @@ void compare_with_library(const check *c, law *l, const law_function *functions)
 void *function_of(void *library, const char *format, const char *name);
 
 /* The largest difference between the elements of a tensor and `ours`, over the tensor's largest
- * element; INFINITY if one of ours is not finite but the tensor's is. */
+ * element; INFINITY if two elements differ of which one is not finite. */
 double difference(adz_tensor *wanted, const void *ours);
 
 /* Compares the function of CasADi that belongs to function i of the law: check_casadi.c. */

@@ -1,5 +1,6 @@
 /* Writes interfaces for Fortran, in which the first index of an array is the one that runs fastest:
- * dimensions are those of C in reverse order. */
+ * dimensions are those of C in reverse order. Names that are bound keep their case, which bind(C)
+ * alone would lower. */
 #include "fortran.h"
 
 #include <stdio.h>
@@ -36,8 +37,8 @@ static void write_names(FILE *file, const char *name, size_t n, bool first)
     }
 }
 
-/* The shapes of results are those of a call; a step would change the network, and gives a number.
- */
+/* The shapes of results are those of a call. A step is not called, because it would change the
+ * network: its one result is a number. */
 static void compute_results(adz_tensor **results, law *l, const law_function *f)
 {
     if (f->vector == TARGET) {
@@ -57,7 +58,7 @@ static void write_function(FILE *file, const char *name, law *l, const law_funct
         state ? "integer(c_int) function" : "subroutine", name, f->name, state ? "state, " : "");
     write_names(file, "x", n, true);
     write_names(file, "y", n_results, false);
-    fprintf(file, ") bind(C)\n      import\n%s",
+    fprintf(file, ") &\n        bind(C, name=\"%s_%s\")\n      import\n%s", name, f->name,
         state ? "      integer(c_int64_t), intent(inout) :: state(*)\n" : "");
     for (size_t i = 0; i < n; ++i) {
         write_argument(file, "x", i, n, "in", inputs[i]);
@@ -82,11 +83,12 @@ void write_fortran(
         fprintf(file,
             "    ! A state is memory of %s_state_bytes(), in a multiple of 16 bytes. %s_init makes it "
             "ready.\n"
-            "    integer(c_size_t) function %s_state_bytes() bind(C)\n      import\n    end function\n"
-            "    integer(c_int) function %s_init(state, bytes) bind(C)\n      import\n"
+            "    integer(c_size_t) function %s_state_bytes() bind(C, name=\"%s_state_bytes\")\n"
+            "      import\n    end function\n"
+            "    integer(c_int) function %s_init(state, bytes) bind(C, name=\"%s_init\")\n      import\n"
             "      integer(c_int64_t), intent(inout) :: state(*)\n"
             "      integer(c_size_t), value :: bytes\n    end function\n",
-            name, name, name, name);
+            name, name, name, name, name, name);
     }
     for (const law_function *f = functions; f < functions + LAW_FUNCTIONS; ++f) {
         if (f->wanted) {

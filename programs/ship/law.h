@@ -7,14 +7,15 @@
 
 #include "network.h"
 
-/* `u` weighs the M results, and `v` is a direction of the N inputs. `own` says which derivatives
- * are the same for every input, so that the writer would refuse them as constants. */
+/* `u` weighs the M results, and `v` is a direction of the N inputs. `constant_jacobian` and
+ * `constant_hessian` say which derivatives are the same for every input, so that the writer would
+ * refuse them as constants. */
 typedef struct law {
     net n;
     adz_tensor *inputs[PORTS], *u, *v;
-    adz_tensor *target; /* of a step of training, and the two below; NULL without */
-    adz_optimizer *optimizer;
-    int loss;
+    adz_tensor *target;       /* of a step of training; NULL without one */
+    adz_optimizer *optimizer; /* of a step of training; NULL without one */
+    int loss;                 /* of a step of training, one of train.c */
     int64_t n_in, n_out;
     bool constant_jacobian, constant_hessian;
 } law;

@@ -1,5 +1,5 @@
-/* Writes a network that ffn-regression has saved as C, with its derivatives. ship --help lists the
- * options. */
+/* Writes a network of an ONNX file, or one that ffn-regression has saved, as C with its
+ * derivatives. ship --help lists the options. */
 #include <libgen.h>
 #include <locale.h>
 #include <stdio.h>
@@ -115,6 +115,9 @@ static void read_ship_options(ship_options *o, int argc, char **argv)
     if (length < 3 || strcmp(o->c + length - 2, ".c") != 0) {
         usage_error("--c %s: the name of a C file ends with .c", o->c);
     }
+    if (o->rate > 0 && o->train == NULL) {
+        usage_error("--rate is for --train, which is missing");
+    }
     if (o->casadi) {
         o->f64 = true;
         o->state = ADZ_C_STATE_CALLER;
@@ -159,7 +162,7 @@ static void tell_what_was_written(const ship_options *o, const law *l, const cha
                 "%s: %s_%s computes %s", o->c, name, o->functions[i].name, o->functions[i].what);
         }
     }
-    if (l->constant_hessian) {
+    if (l->constant_jacobian || l->constant_hessian) {
         print_text("the %s is the same for every input: the file has it as %s",
             l->constant_jacobian ? "Jacobian" : "Hessian",
             l->constant_jacobian ? "a constant" : "zeros or constants");

@@ -46,7 +46,6 @@ int64_t count_floats(const port *ports, size_t n);
 /* The kinds of files. */
 bool is_onnx_file(const char *path);
 net load_onnx(const char *path, const network_options *o);
-
 net load_ffn(const char *path, const network_options *o);
 
 #endif

@@ -68,14 +68,14 @@ def onnx():
 
 
 def fortran():
-    run(SHIP, "m.onnx", "--c", "law.c", "--casadi", "--hessian", "--fortran", "--inputs", "input=2,3", "--train", "mse,sgd")
-    with open("law.f90", encoding="utf-8") as file:
+    run(SHIP, "m.onnx", "--c", "Law.c", "--casadi", "--hessian", "--fortran", "--inputs", "input=2,3", "--train", "mse,sgd")
+    with open("Law.f90", encoding="utf-8") as file:
         text = file.read()
     for line in ("real(c_double), intent(in) :: x(3, 2)", "real(c_double), intent(out) :: y1(6, 2, 1)",
-                 "integer(c_int) function law_step(state, x0, x1, &\n        y) bind(C)", "intent(out) :: y2(6, 1, 6, 1)"):
+                 "integer(c_int) function Law_step(state, x0, x1, &\n        y) &\n        bind(C, name=\"Law_step\")", "intent(out) :: y2(6, 1, 6, 1)"):
         assert line in text, (line, text)
     if shutil.which("gfortran"):
-        run("gfortran", "-std=f2008", "-Wall", "-Wextra", "-Werror", "-c", "law.f90")
+        run("gfortran", "-std=f2008", "-Wall", "-Wextra", "-Werror", "-c", "Law.f90")
 
 
 def notices():
@@ -101,7 +101,8 @@ def notices():
 
 def refuses():
     for words, part in ((["m.st"], "--c is missing"), (["m.st", "--c", "net.h"], "ends with .c"),
-                        (["--c", "net.c"], "give one model")):
+                        (["--c", "net.c"], "give one model"),
+                        (["m.st", "--c", "net.c", "--rate", "0.1"], "--train, which is missing")):
         assert part in run(SHIP, *words, code=2), words
     assert "ffn-regression has not saved" in run(SHIP, "other.st", "--c", "net.c", code=1)
 

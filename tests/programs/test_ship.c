@@ -11,7 +11,7 @@
 #include "../../programs/ship/law.h"
 #include "../../programs/ship/train.h"
 
-enum { IN = 3, HIDDEN = 5, OUT = 2 };
+enum { IN = 3, HIDDEN = 5, OUT = 2, WIDE = 40000 /* twice its square is no int */ };
 
 const char program_name[] = "test_ship";
 
@@ -85,6 +85,17 @@ static law two_results(adz_module *activation)
                          adz_linear_new(HIDDEN, OUT, NULL)));
 }
 
+/* So many inputs that two matrices of their square have more elements than an int counts. */
+static law wide(void)
+{
+    const net n = { .inputs = { { "x", ADZ_SHAPE(1, WIDE), ADZ_F64 } },
+        .outputs = { { "y", ADZ_SHAPE(1, 1), ADZ_F64 } },
+        .n_inputs = 1,
+        .n_outputs = 1,
+        .call = call_plain };
+    return law_of(n, ADZ_SEQUENTIAL(adz_linear_new(WIDE, 1, NULL), adz_tanh_new()));
+}
+
 /* A state[2] and forces[1, 2] give a rate [2, 1] and an energy [1]; each depends on both. */
 static void call_many(const net *n, adz_tensor *const *inputs, adz_tensor **outputs)
 {
@@ -156,11 +167,27 @@ static void trained(adz_module *last, const char *how, const char *name)
     write_and_compare(&l, functions, name, false);
 }
 
+/* Numbers that are not finite differ from all others, whichever side has them. */
+static void differences(void)
+{
+    static const double special[] = { NAN, INFINITY, -INFINITY, 1 };
+    adz_scope *scope = adz_scope_open();
+    for (int i = 0; i < 4; ++i) {
+        for (int k = 0; k < 4; ++k) {
+            adz_tensor *wanted = adz_full(ADZ_SHAPE(2), special[i], ADZ_F64);
+            const double ours[] = { special[i], special[k] };
+            require(difference(wanted, ours) == (i == k ? 0 : INFINITY), "a wrong difference");
+        }
+    }
+    adz_scope_close(scope);
+}
+
 int main(void)
 {
     law_function functions[LAW_FUNCTIONS];
     adz_on_error(adz_die, NULL);
     adz_manual_seed(3);
+    differences();
     all_functions(functions);
     law l = two_results(adz_tanh_new());
     write_and_compare(&l, functions, "two", true);
@@ -169,6 +196,9 @@ int main(void)
     write_and_compare(&l, functions, "many", true);
     l = whole();
     write_and_compare(&l, functions, "whole", false);
+    functions[LAW_HESSIAN].wanted = false;
+    l = wide();
+    write_and_compare(&l, functions, "wide", true);
     constants();
     trained(adz_tanh_new(), "cross_entropy,adam", "classes");
     trained(adz_relu_new(), "huber,sgd", "robust");
