@@ -64,7 +64,7 @@ static const reader_numbers *in(const reader_call *call, size_t i)
     return adzi_reader_host(call, i);
 }
 
-/* The same numbers with another shape. */
+/* Result 0 is a copy of x's numbers with another shape. */
 static int with_shape(const reader_call *call, const reader_numbers *x, adz_shape shape)
 {
     reader_numbers *y = adzi_reader_numbers(call, x->dtype, shape);

@@ -109,7 +109,8 @@ typedef struct {
     uint32_t versions; /* of w, dw and the states, summed up, before the type's `update` */
 } expression;
 
-/* The elements of a block: of the new parameter for k = 0, else of state k - 1. */
+/* Whether blocks cut the new parameter, for k = 0, or state k - 1: it has an element for each one
+ * of the part. */
 static bool is_cut(const expression *e, int k)
 {
     return k == 0 || !adzi_state_is_undivided(e->optimizer, e->t, k - 1);

@@ -439,7 +439,8 @@ static void images_are_resized(void **state)
     net = resizing("linear", "half_pixel", twice);
     expect_close(call(net, x, NULL, 0), adz_interpolate(x, ADZ_SHAPE(8, 18), &o));
     adz_module_release(&net);
-    /* The same positions by weights: this name is not the kernel's. */
+    /* Results of two elements or more have the positions of half_pixel, but this name is computed
+     * by weights and not by the kernel. */
     net = resizing("linear", "pytorch_half_pixel", odd);
     expect_close(call(net, x, NULL, 0), adz_interpolate(x, ADZ_SHAPE(6, 3), &o));
     adz_module_release(&net);

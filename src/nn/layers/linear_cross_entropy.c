@@ -64,7 +64,8 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
     return adz_values_add(out, "", adz_cross_entropy(scores, y, self->buffers[0].tensor, &s->loss));
 }
 
-/* PyTorch's ignore_index is None by default, and its chunks, which adze does not have, too. */
+/* PyTorch prints None for ignore_index by default, and for `options`, the chunks that adze does not
+ * have. */
 static size_t extra_repr(adz_module *self, char *buffer, size_t size)
 {
     const linear_loss_state *s = self->state;

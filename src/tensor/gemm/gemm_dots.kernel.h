@@ -41,7 +41,8 @@ INLINE void KERNEL(add_four)(VEC s[4][REGS], const int q, const VEC v, const ele
     s[3][q] = VFMA(KERNEL(load)(x + rows.l3, whole, lanes), v, s[3][q]);
 }
 
-/* The same for all rows. v, of `lanes` valid lanes if it is not whole, is read from y. */
+/* s[r][q] += y times row r of x, for all rows and register q of a group. y and the rows are read as
+ * whole registers, or as `lanes` elements. */
 INLINE void KERNEL(add_row_products)(VEC s[16][REGS], const int q, const elem *x, const elem *y,
     const KERNEL(dot_rows) rows, const bool whole, const int lanes)
 {

@@ -12,7 +12,7 @@
 
 #ifndef ADZI_TENSOR_KERNEL_FOLD_KERNEL_H
 #define ADZI_TENSOR_KERNEL_FOLD_KERNEL_H
-/* The ways. A NaN wins over every number, but not in LARGER, for which it is as good as absent. */
+/* The ways. A NaN wins over every number; in LARGER it may win or lose. */
 enum { LARGER, LARGER_OR_NAN, SMALLER_OR_NAN };
 #endif
 
