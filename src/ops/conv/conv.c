@@ -313,9 +313,10 @@ static adz_tensor *gradient_of_bias(adz_tensor *dy, int n)
     return adz_sum(dy, adz_dims_of(count, dims), ADZ_DROPDIM);
 }
 
-/* Note [Convolutions and their gradients]. `at` is changed so that the images fit each other, also
- * where a stride leaves a rest at the end. */
-static adz_status gradients(adzi_node *node, adz_tensor **dx, adz_tensor *dy, bool transposed)
+/* The gradients of x and of the weight: Note [Convolutions and their gradients]. `at` is changed so
+ * that the images fit each other, also where a stride leaves a rest at the end. */
+static adz_status gradients_of_factors(
+    adzi_node *node, adz_tensor **dx, adz_tensor *dy, bool transposed)
 {
     adzi_conv at = *adzi_attr(node, adzi_conv);
     const adz_shape x = adzi_input_shape(node, ADZI_CONV_X);
@@ -333,15 +334,23 @@ static adz_status gradients(adzi_node *node, adz_tensor **dx, adz_tensor *dy, bo
         adz_tensor *in = adzi_saved_input(node, ADZI_CONV_X);
         dx[ADZI_CONV_WEIGHT] =
             adzi_conv_weight_call(transposed ? dy : in, transposed ? in : dy, w, &at);
-        if (dx[ADZI_CONV_WEIGHT] == NULL) {
-            return adzi_status(NULL);
-        }
-    }
-    if (adzi_needs(node, ADZI_CONV_BIAS)) {
-        dx[ADZI_CONV_BIAS] = gradient_of_bias(dy, at.n);
-        return adzi_status(dx[ADZI_CONV_BIAS]);
+        return adzi_status(dx[ADZI_CONV_WEIGHT]);
     }
     return ADZ_OK;
+}
+
+static adz_status gradients(adzi_node *node, adz_tensor **dx, adz_tensor *dy, bool transposed)
+{
+    adz_status status = ADZ_OK;
+    /* If neither needs a gradient, the node does not know their shapes. */
+    if (adzi_needs(node, ADZI_CONV_X) || adzi_needs(node, ADZI_CONV_WEIGHT)) {
+        status = gradients_of_factors(node, dx, dy, transposed);
+    }
+    if (status == ADZ_OK && adzi_needs(node, ADZI_CONV_BIAS)) {
+        dx[ADZI_CONV_BIAS] = gradient_of_bias(dy, adzi_attr(node, adzi_conv)->n);
+        status = adzi_status(dx[ADZI_CONV_BIAS]);
+    }
+    return status;
 }
 
 adz_status adzi_conv_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)

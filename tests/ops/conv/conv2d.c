@@ -275,6 +275,16 @@ FACT(same_keeps_the_size_and_adds_more_at_the_end)
     ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "needs stride 1");
 }
 
+/* The node keeps neither the image nor the weight if only the bias needs a gradient. */
+FACT(a_bias_alone_has_a_gradient)
+{
+    adz_tensor *bias = adz_requires_grad_(adz_zeros(ADZ_SHAPE(2), ADZ_F64), true);
+    adz_tensor *y = adz_conv2d(adz_ones(ADZ_SHAPE(3, 1, 4, 5), ADZ_F64),
+        adz_ones(ADZ_SHAPE(2, 1, 2, 2), ADZ_F64), bias, NULL);
+    assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    ASSERT_VALUES(adz_tensor_grad(bias), ADZ_F64, 36, 36);
+}
+
 FACT(bad_options_are_refused)
 {
     adz_tensor *x = adz_ones(ADZ_SHAPE(1, 4, 5, 5), ADZ_F32);
@@ -328,6 +338,7 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(every_chunk_of_maps_has_its_bias),
     cmocka_unit_test(threads_change_no_bit),
     cmocka_unit_test(same_keeps_the_size_and_adds_more_at_the_end),
+    cmocka_unit_test(a_bias_alone_has_a_gradient),
     cmocka_unit_test(bad_options_are_refused),
     cmocka_unit_test(sizes_that_overflow_are_refused),
 };
