@@ -81,7 +81,7 @@ bool adzi_reader_target(const reader_call *call, int64_t element, adz_dtype *dty
 
 enum { MOST_NUMBERS = 4096 };
 
-/* The numbers of a shape, but not more than one too many. */
+/* The number of elements of a shape; MOST_NUMBERS + 1 if there are more. */
 static size_t count_of(adz_shape shape)
 {
     size_t n = 1;
@@ -272,6 +272,12 @@ int64_t adzi_reader_slice(int64_t size, int64_t *start, int64_t *end, int64_t *s
     return length > 0 ? (length + by - 1) / by : 0;
 }
 
+adz_tensor *adzi_reader_from_front(adz_tensor *index, int64_t size)
+{
+    adz_tensor *at = adz_to(index, ADZ_I64);
+    return adz_where(adz_lt_number(at, 0), adz_add_number(at, (double)size), at);
+}
+
 adz_tensor *adzi_reader_positions(const reader_call *call, size_t i, int64_t size)
 {
     adz_tensor *index = adzi_reader_in(call, i);
@@ -286,6 +292,5 @@ adz_tensor *adzi_reader_positions(const reader_call *call, size_t i, int64_t siz
         }
         return y != NULL ? adzi_reader_from_numbers(call->run, y) : NULL;
     }
-    index = adz_to(index, ADZ_I64);
-    return adz_where(adz_lt_number(index, 0), adz_add_number(index, (double)size), index);
+    return adzi_reader_from_front(index, size);
 }

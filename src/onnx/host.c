@@ -272,11 +272,7 @@ static int run_constant_of_shape(const reader_call *call)
         return -1;
     }
     const adz_dtype dtype = a != NULL ? adz_tensor_dtype(a->t) : ADZ_F32;
-    int64_t n = 1;
-    for (int d = 0; d < shape.rank; ++d) {
-        n = shape.sizes[d] < 0 || shape.sizes[d] > 4096 || n > 4096 ? 4097 : n * shape.sizes[d];
-    }
-    if (dtype == ADZ_F32 || dtype == ADZ_F64 || n > 4096 ||
+    if (dtype == ADZ_F32 || dtype == ADZ_F64 || !adzi_reader_few(shape) ||
         (a != NULL && adz_tensor_numel(a->t) != 1)) {
         return 0;
     }
@@ -308,7 +304,7 @@ static int run_range(const reader_call *call)
     const int64_t n = (int64_t)count;
     reader_numbers *y = adzi_reader_numbers(call, start->dtype, ADZ_SHAPE(n));
     for (int64_t k = 0; k < n && y != NULL; ++k) {
-        y->at[k].i = from + k * by;
+        y->at[k].i = (int64_t)((uint64_t)from + (uint64_t)k * (uint64_t)by);
     }
     return adzi_reader_set_numbers(call, 0, y);
 }
@@ -380,7 +376,7 @@ static bool is_known(const reader_call *call, size_t i, bool *any)
         return false;
     }
     const adz_tensor *t = adzi_reader_in(call, i);
-    return t != NULL && adz_tensor_numel(t) <= 4096;
+    return t != NULL && adzi_reader_few(adz_tensor_shape(t));
 }
 
 int adzi_reader_run_host(const reader_call *call)

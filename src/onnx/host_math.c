@@ -188,7 +188,8 @@ int adzi_reader_host_reduce(const reader_call *call)
     if (x == NULL || !adzi_reader_list(call, "axes", 1, &axes, &given)) {
         return -1;
     }
-    if (x->shape.rank != 1 || is_float(x->dtype) || x->n == 0 || (given && axes.n != 1) ||
+    if (x->shape.rank != 1 || is_float(x->dtype) || x->n == 0 ||
+        (given && (axes.n != 1 || axes.at[0].i < -1 || axes.at[0].i > 0)) ||
         (!given && adzi_reader_int(call, "noop_with_empty_axes", 0) != 0)) {
         return 0;
     }

@@ -171,6 +171,7 @@ static adz_status read_reference(reader_model *model, reader_graph *graph, const
     reader_bytes reference, reader_attribute *a)
 {
     reader_graph *scope = graph;
+    reader_bytes again;
     const char *name = a->name;
     while (scope != NULL && scope->call == NULL) {
         scope = scope->parent;
@@ -190,6 +191,10 @@ static adz_status read_reference(reader_model *model, reader_graph *graph, const
     *a = (reader_attribute){ 0 };
     if (given.at == NULL) {
         return ADZ_OK;
+    }
+    if (adzi_reader_part(given, REFERENCE, &again) && again.size > 0) {
+        return adzi_reader_refuse(
+            node, "the default of attribute \"%.60s\" refers to an attribute", name);
     }
     const adz_status status = read_attribute(model, scope, node, given, a);
     a->name = name;

@@ -126,7 +126,7 @@ bool adzi_reader_is_host(const reader_run *run, size_t value)
     }
     const adz_tensor *t = weight_of(run, v);
     return t != NULL && adz_tensor_dtype(t) != ADZ_F32 && adz_tensor_dtype(t) != ADZ_F64 &&
-           adz_tensor_numel(t) <= 4096;
+           adzi_reader_few(adz_tensor_shape(t));
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */

@@ -151,7 +151,11 @@ bool adzi_reader_shape(const reader_call *call, const char *name, size_t i, adz_
 /** A dimension counted from the front, -rank ... rank - 1; -1 with an error recorded. */
 int adzi_reader_dim(const reader_call *call, int64_t axis, int rank);
 
-/** Input i as indices of a dimension of this size: negative ones count from its end. */
+/** Indices of a dimension of this size as int64, counted from its front: negative ones count from
+ * its end. */
+adz_tensor *adzi_reader_from_front(adz_tensor *index, int64_t size);
+
+/** adzi_reader_from_front of input i. It is computed on the host if the host knows the input. */
 adz_tensor *adzi_reader_positions(const reader_call *call, size_t i, int64_t size);
 
 /** The range that Slice takes of a dimension: start and end are clamped as ONNX defines, and a step
@@ -162,6 +166,9 @@ int64_t adzi_reader_slice(int64_t size, int64_t *start, int64_t *end, int64_t *s
 adz_tensor *adzi_reader_fail(const reader_call *call, adz_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/** log(1 + e^x) for all x, while adz_softplus gives x from a threshold on. */
+adz_tensor *adzi_reader_softplus(adz_tensor *x);
+
 /** The dtype of a target of Cast and others; false with an error recorded. Under the option f64
  * every float is f64. */
 bool adzi_reader_target(const reader_call *call, int64_t element, adz_dtype *dtype);
@@ -171,7 +178,7 @@ adz_tensor *adzi_reader_from_numbers(reader_run *run, const reader_numbers *numb
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/** Whether the host follows as many numbers as a shape has. */
+/** Whether a shape has at most as many elements as the host follows. */
 bool adzi_reader_few(adz_shape shape);
 
 /** Memory for numbers, which ends with the run; NULL with the error recorded. */

@@ -7,8 +7,9 @@
 #include "run.h"
 
 /* What an operator gives, if it isn't what input 0 has: a type, or that of another input. */
-enum { INPUT_1 = 100, INPUT_2, INPUT_3, INPUT_LAST, ATTRIBUTE, ANY };
+enum { INPUT_1 = 100, INPUT_2, ATTRIBUTE, ANY };
 
+/* The checks of quantised operators set the types of their results. */
 static const struct result {
     const char *name;
     int first, others; /* element types, or the kinds above; 0 for others: as the first */
@@ -24,7 +25,7 @@ static const struct result {
     { "ConvInteger", ELEMENT_INT32, 0 },
     { "DequantizeLinear", INPUT_1, 0 },
     { "Dropout", 0, ELEMENT_BOOL },
-    { "DynamicQuantizeLinear", ELEMENT_UINT8, ANY },
+    { "DynamicQuantizeLinear", ANY, 0 },
     { "Equal", ELEMENT_BOOL, 0 },
     { "EyeLike", ATTRIBUTE, 0 },
     { "Greater", ELEMENT_BOOL, 0 },
@@ -44,9 +45,6 @@ static const struct result {
     { "Not", ELEMENT_BOOL, 0 },
     { "OneHot", INPUT_2, 0 },
     { "Or", ELEMENT_BOOL, 0 },
-    { "QLinearConv", INPUT_LAST, 0 },
-    { "QLinearMatMul", INPUT_LAST, 0 },
-    { "QuantizeLinear", INPUT_2, 0 },
     { "Scan", ANY, 0 },
     { "Shape", ELEMENT_INT64, 0 },
     { "Size", ELEMENT_INT64, 0 },
@@ -103,14 +101,6 @@ static int attribute_element(const reader_model *model, const reader_node *node)
     return element_of(model, node, 0);
 }
 
-/* What QuantizeLinear gives without a zero point. */
-static int quantized_element(const reader_node *node)
-{
-    const reader_attribute *a = adzi_reader_attribute(node, "output_dtype");
-    const bool given = node->n_inputs > 2 && node->inputs[2] != NO_VALUE;
-    return given ? 0 : a != NULL && a->i > 0 && a->i < 256 ? (int)a->i : ELEMENT_UINT8;
-}
-
 static int resolve(const reader_model *model, const reader_node *node, int kind)
 {
     switch (kind) {
@@ -119,12 +109,7 @@ static int resolve(const reader_model *model, const reader_node *node, int kind)
     case INPUT_1:
         return element_of(model, node, 1);
     case INPUT_2:
-        return strcmp(node->type, "QuantizeLinear") == 0 && element_of(model, node, 2) == 0
-                   ? quantized_element(node)
-                   : element_of(model, node, 2);
-    case INPUT_LAST:
-        /* the zero point of the result: QLinearConv may have a bias behind it */
-        return element_of(model, node, 7);
+        return element_of(model, node, 2);
     case ATTRIBUTE:
         return attribute_element(model, node);
     case ANY:

@@ -287,6 +287,76 @@ static void functions_see_their_own_names_only(void **state)
     expect_refused(&model, ADZ_ERR_FORMAT, "reads \"x\", which no input");
 }
 
+/* An attribute's default may not be the attribute itself. */
+static void defaults_that_refer_to_themselves_are_refused(void **state)
+{
+    (void)state;
+    wire nodes = { 0 }, graph = { 0 }, given = { 0 }, node = wire_node("LeakyRelu", "a", "b");
+    wire_attribute_reference(&node, "alpha", 1, "slope");
+    wire_put_node(&nodes, &node);
+    wire function = wire_function("F0", "a", "b", &nodes, 17);
+    wire_text(&given, 1, "slope");
+    wire_int(&given, 20, 1);
+    wire_text(&given, 21, "slope");
+    wire_put(&function, 11, &given);
+    wire_input(&graph, "x", WIRE_FLOAT, "N");
+    wire_simple(&graph, "local:F0", "x", "y");
+    wire_output(&graph, "y", WIRE_FLOAT, "N");
+    wire model = wire_model(&graph, &function, 1, 17);
+    expect_refused(&model, ADZ_ERR_UNSUPPORTED, "refers to an attribute");
+}
+
+/* ---- runs ---- */
+
+/* y = node(x) on zeros of this shape, with an initialiser "sizes". The run is refused. */
+static void expect_run_refused(wire *node, const int64_t *sizes, adz_shape shape, adz_status status)
+{
+    wire graph = { 0 };
+    adz_scope *scope = adz_scope_open();
+    wire_initializer(&graph, "sizes", WIRE_INT64, 1, (int64_t[]){ 2 }, sizes, 16);
+    wire_initializer(&graph, "depth", WIRE_INT64, 0, NULL, sizes, 8);
+    wire_input(&graph, "x", WIRE_FLOAT, NULL);
+    wire_simple(&graph, "Shape", "x", "s");
+    wire_put_node(&graph, node);
+    wire_output(&graph, "y", WIRE_FLOAT, NULL);
+    wire model = wire_model(&graph, NULL, 0, 11);
+    const char *path = temporary_path("hostile.onnx");
+    assert_true(wire_save(path, model.at, model.size));
+    wire_free(&model);
+    adz_module *net = adz_onnx_load(path, NULL);
+    assert_non_null(net);
+    assert_null(adz_module_forward(net, adz_zeros(shape, ADZ_F32)));
+    expect_error(status, "");
+    adz_module_release(&net);
+    adz_scope_close(scope);
+}
+
+static void results_of_nine_dimensions_are_refused(void **state)
+{
+    (void)state;
+    wire node = wire_node("OneHot", "x depth sizes", "y");
+    expect_run_refused(
+        &node, (int64_t[]){ 3, 1 }, ADZ_SHAPE(1, 1, 1, 1, 1, 1, 1, 1), ADZ_ERR_UNSUPPORTED);
+}
+
+/* 2^11 elements that become 2^53 need a matrix of 2^64 weights, a number that wraps to 0. */
+static void weights_that_no_memory_holds_are_refused(void **state)
+{
+    (void)state;
+    wire node = wire_node("Resize", "x - - sizes", "y");
+    wire_attribute_text(&node, "mode", "linear");
+    expect_run_refused(
+        &node, (int64_t[]){ 1, (int64_t)1 << 53 }, ADZ_SHAPE(1, 2048), ADZ_ERR_MEMORY);
+}
+
+static void dimensions_that_a_list_lacks_are_refused(void **state)
+{
+    (void)state;
+    wire node = wire_node("ReduceMax", "s", "y");
+    wire_attribute_ints(&node, "axes", (int64_t[]){ 5 }, 1);
+    expect_run_refused(&node, (int64_t[]){ 1, 1 }, ADZ_SHAPE(2, 3), ADZ_ERR_DIM);
+}
+
 /* ---- tensors ---- */
 
 static wire with_tensor(wire *tensor)
@@ -396,6 +466,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(functions_that_call_themselves_are_refused),
         cmocka_unit_test(functions_that_multiply_are_refused),
         cmocka_unit_test(functions_see_their_own_names_only),
+        cmocka_unit_test(defaults_that_refer_to_themselves_are_refused),
+        cmocka_unit_test(results_of_nine_dimensions_are_refused),
+        cmocka_unit_test(weights_that_no_memory_holds_are_refused),
+        cmocka_unit_test(dimensions_that_a_list_lacks_are_refused),
         cmocka_unit_test(huge_sizes_are_refused),
         cmocka_unit_test(long_numbers_are_refused),
         cmocka_unit_test(other_files_are_below_the_folder),

@@ -8,7 +8,7 @@
 typedef struct attention {
     adz_tensor *q, *k, *v; /* [batch, heads, length, features] */
     adz_tensor *allowed;   /* bool, broadcasts with the scores; NULL if all are */
-    adz_tensor *added;     /* floats, likewise; NULL for none */
+    adz_tensor *added;     /* floats, broadcast with the scores; NULL for none */
     int64_t past;          /* keys of the cache */
     double scale;
     bool packed; /* results are [batch, length, heads * features] */
@@ -35,12 +35,14 @@ static bool operands(const reader_call *call, attention *a)
         }
         a->packed = rank == 3;
         if (rank == 3 && (heads < 1 || adz_tensor_size(x, 2) % heads != 0)) {
-            adzi_reader_fail(call, ADZ_ERR_ARGUMENT, "%s is %lld, input %zu is %s", name,
-                (long long)heads, i, adz_text_shape(x));
+            adzi_reader_fail(call, ADZ_ERR_ARGUMENT,
+                "input %zu%s cannot be split into %s = %lld heads", i, adz_text_shape(x), name,
+                (long long)heads);
             return false;
         }
         if (rank != 3 && rank != 4) {
-            adzi_reader_fail(call, ADZ_ERR_SHAPE, "input %zu is %s", i, adz_text_shape(x));
+            adzi_reader_fail(call, ADZ_ERR_SHAPE, "input %zu%s must have 3 or 4 dimensions", i,
+                adz_text_shape(x));
             return false;
         }
         *parts[i] = rank == 3 ? split_heads(x, heads) : x;

@@ -21,16 +21,9 @@ static bool is_float(const adz_tensor *t)
 
 /* ---- one input ------------------------------------------------------------------------------ */
 
-/* log(1 + e^x) for all x: adz_softplus gives x from a threshold on. */
-static adz_tensor *softplus(adz_tensor *x)
+adz_tensor *adzi_reader_softplus(adz_tensor *x)
 {
     return adz_neg(adz_logsigmoid(adz_neg(x)));
-}
-
-static adz_tensor *run_gelu(const reader_call *call)
-{
-    const bool by_tanh = strcmp(adzi_reader_string(call, "approximate", "none"), "tanh") == 0;
-    return adz_gelu(adzi_reader_in(call, 0), by_tanh ? ADZ_GELU_TANH : ADZ_GELU_NONE);
 }
 
 /* NaN has no sign. */
@@ -213,7 +206,6 @@ const reader_operator adzi_reader_elementwise[] = {
     UNARY("Erf", 9, adz_erf),
     UNARY("Exp", 6, adz_exp),
     STEPS("Floor", 6, adz_floor),
-    { "Gelu", 20, 0, 1, 1, 1, "approximate:s=none|tanh", 0, run_gelu, NULL, NULL, NULL },
     { "Greater", 6, 6, 2, 2, 1, "broadcast:i axis:i", ALL_FIXED, run_old_binary, NULL, NULL, NULL },
     TRUTH("Greater", 7, adz_gt),
     TRUTH("GreaterOrEqual", 12, adz_ge),
@@ -243,7 +235,7 @@ const reader_operator adzi_reader_elementwise[] = {
     STEPS("Sign", 9, sign_of),
     UNARY("Sin", 7, adz_sin),
     UNARY("Sinh", 9, adz_sinh),
-    UNARY("Softplus", 6, softplus),
+    UNARY("Softplus", 6, adzi_reader_softplus),
     UNARY("Softsign", 6, adz_softsign),
     UNARY("Sqrt", 6, adz_sqrt),
     OLD("Sub"),

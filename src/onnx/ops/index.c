@@ -5,13 +5,6 @@
 #include "adze/ops.h"
 #include "run.h"
 
-/** Indices below 0 count from the end of a dimension of this size. */
-static adz_tensor *from_front(adz_tensor *index, int64_t size)
-{
-    adz_tensor *at = adz_to(index, ADZ_I64);
-    return adz_where(adz_lt_number(at, 0), adz_add_number(at, (double)size), at);
-}
-
 /** The dimension of attribute axis; -1 with an error recorded. */
 static int axis_of(const reader_call *call, const adz_tensor *x, int64_t otherwise)
 {
@@ -23,9 +16,9 @@ static adz_tensor *gather_elements(const reader_call *call)
 {
     adz_tensor *x = adzi_reader_in(call, 0);
     int dim = axis_of(call, x, 0);
-    return dim < 0
-               ? NULL
-               : adz_gather(x, dim, from_front(adzi_reader_in(call, 1), adz_tensor_size(x, dim)));
+    return dim < 0 ? NULL
+                   : adz_gather(x, dim,
+                         adzi_reader_from_front(adzi_reader_in(call, 1), adz_tensor_size(x, dim)));
 }
 
 /* ---- coordinates ---------------------------------------------------------------------------- */
@@ -79,7 +72,7 @@ static bool rows_at(const reader_call *call, int batch, rows *r)
             at = adz_arange(0, (double)d.sizes[k], 1, ADZ_I64);
             at = adz_reshape(at, adz_shape_of(i.rank - 1, shape));
         } else {
-            at = from_front(adz_select(index, -1, k - batch), d.sizes[k]);
+            at = adzi_reader_from_front(adz_select(index, -1, k - batch), d.sizes[k]);
         }
         number = adz_add(adz_mul_number(number, (double)d.sizes[k]), at);
     }
@@ -125,7 +118,7 @@ static adz_tensor *scatter_elements(const reader_call *call)
     if (dim < 0) {
         return NULL;
     }
-    adz_tensor *index = from_front(adzi_reader_in(call, 1), adz_tensor_size(x, dim));
+    adz_tensor *index = adzi_reader_from_front(adzi_reader_in(call, 1), adz_tensor_size(x, dim));
     return written(call, x, dim, index, adzi_reader_in(call, 2));
 }
 
@@ -187,8 +180,12 @@ static adz_tensor *one_hot(const reader_call *call)
     if (dim < 0 || !(n >= 0 && n <= INT32_MAX)) {
         return dim < 0 ? NULL : adzi_reader_fail(call, ADZ_ERR_ARGUMENT, "depth is no size");
     }
+    if (rank > ADZ_MAX_RANK) {
+        return adzi_reader_fail(
+            call, ADZ_ERR_UNSUPPORTED, "%d dimensions are more than adze holds", rank);
+    }
     adz_tensor *classes = along(adz_arange(0, n, 1, ADZ_I64), rank, dim);
-    adz_tensor *here = adz_eq(adz_unsqueeze(from_front(ids, (int64_t)n), dim), classes);
+    adz_tensor *here = adz_eq(adz_unsqueeze(adzi_reader_from_front(ids, (int64_t)n), dim), classes);
     return adz_where(here, adz_select(values, 0, 1), adz_select(values, 0, 0));
 }
 

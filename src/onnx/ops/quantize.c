@@ -133,14 +133,9 @@ static adz_tensor *rounded(
     return adz_to(adz_clamp(q, r.least, r.most), dtype);
 }
 
-static adz_tensor *input(const reader_call *call, size_t i)
-{
-    return adzi_reader_has(call, i) ? adzi_reader_in(call, i) : ADZ_NONE;
-}
-
 static adz_tensor *quantize(const reader_call *call)
 {
-    adz_tensor *x = adzi_reader_in(call, 0), *zero = input(call, 2);
+    adz_tensor *x = adzi_reader_in(call, 0), *zero = adzi_reader_in(call, 2);
     adz_tensor *scale = along(call, adzi_reader_in(call, 1), x);
     zero = zero == ADZ_NONE ? zero : along(call, zero, x);
     if (x == NULL || scale == NULL || zero == NULL) {
@@ -152,7 +147,7 @@ static adz_tensor *quantize(const reader_call *call)
 
 static adz_tensor *dequantize(const reader_call *call)
 {
-    adz_tensor *x = adzi_reader_in(call, 0), *zero = input(call, 2);
+    adz_tensor *x = adzi_reader_in(call, 0), *zero = adzi_reader_in(call, 2);
     adz_tensor *scale = along(call, adzi_reader_in(call, 1), x);
     zero = zero == ADZ_NONE ? zero : along(call, zero, x);
     if (x == NULL || scale == NULL || zero == NULL) {
@@ -201,7 +196,7 @@ static adz_dtype exact_dtype(int64_t terms)
 static adz_tensor *centred(
     const reader_call *call, size_t i, size_t zero_at, int dim, adz_dtype dtype)
 {
-    adz_tensor *t = adzi_reader_in(call, i), *zero = input(call, zero_at);
+    adz_tensor *t = adzi_reader_in(call, i), *zero = adzi_reader_in(call, zero_at);
     if (t == NULL || zero == NULL || zero == ADZ_NONE) {
         return t != NULL && zero != NULL ? adz_to(t, dtype) : NULL;
     }
@@ -304,7 +299,7 @@ static adz_tensor *matmul_quantized(const reader_call *call)
 
 static adz_tensor *conv_quantized(const reader_call *call)
 {
-    adz_tensor *y = convolution(call, 2, 3, 5), *bias = input(call, 8);
+    adz_tensor *y = convolution(call, 2, 3, 5), *bias = adzi_reader_in(call, 8);
     if (y != NULL && bias != NULL && bias != ADZ_NONE) {
         adz_shape shape = { .rank = adz_tensor_rank(y) };
         for (int d = 0; d < shape.rank; ++d) {

@@ -12,11 +12,6 @@
 
 /* ---- activations ---------------------------------------------------------------------------- */
 
-static adz_tensor *softplus(adz_tensor *x)
-{
-    return adz_softplus(x, 1, 20);
-}
-
 /* The activation that a node names; NULL for one that is not supported. */
 static recurrent_function activation(const char *name)
 {
@@ -26,7 +21,7 @@ static recurrent_function activation(const char *name)
     } known[] = {
         { "Relu", adz_relu },
         { "Sigmoid", adz_sigmoid },
-        { "Softplus", softplus },
+        { "Softplus", adzi_reader_softplus },
         { "Softsign", adz_softsign },
         { "Tanh", adz_tanh },
     };
@@ -92,15 +87,10 @@ static bool choose_functions(recurrent *n)
 
 /* ---- inputs --------------------------------------------------------------------------------- */
 
-static adz_tensor *input(const reader_call *call, size_t i)
-{
-    return adzi_reader_has(call, i) ? adzi_reader_in(call, i) : ADZ_NONE;
-}
-
 /* A state as [D, B, H]: layout 1 has [B, D, H]. */
 static adz_tensor *state(const recurrent *n, size_t i, bool batch_first)
 {
-    adz_tensor *t = input(n->call, i);
+    adz_tensor *t = adzi_reader_in(n->call, i);
     return t == ADZ_NONE || !batch_first ? t : adz_transpose(t, 0, 1);
 }
 
@@ -130,7 +120,7 @@ static bool read_inputs(recurrent *n, int gates)
     n->backward = strcmp(adzi_reader_string(call, "direction", "forward"), "reverse") == 0;
     n->w = adzi_reader_in(call, 1);
     n->r = adzi_reader_in(call, 2);
-    n->b = input(call, 3);
+    n->b = adzi_reader_in(call, 3);
     if (x == NULL || n->w == NULL || n->r == NULL || n->b == NULL) {
         return false;
     }
@@ -147,7 +137,7 @@ static bool read_inputs(recurrent *n, int gates)
     n->hidden = adz_tensor_size(n->r, 2);
     n->h0 = state(n, 5, batch_first);
     n->c0 = gates == 4 ? state(n, 6, batch_first) : ADZ_NONE;
-    n->p = gates == 4 ? input(call, 7) : ADZ_NONE;
+    n->p = gates == 4 ? adzi_reader_in(call, 7) : ADZ_NONE;
     if (adzi_reader_has(call, 4) && !all_whole(n)) {
         n->lengths = adz_to(adzi_reader_in(call, 4), ADZ_I64);
     }

@@ -155,7 +155,9 @@ static void fill_row(const resizing *r, const axis *a, double at, double *row)
 /* y[pre, out, post] = W[out, in] x[pre, in, post], with all of x's other dimensions. */
 static adz_tensor *weighted(const resizing *r, adz_tensor *x, int dim, const axis *a)
 {
-    const size_t n = (size_t)(a->in * a->out);
+    /* adzi_reader_alloc refuses SIZE_MAX */
+    const bool many = a->in > 0 && a->out > INT64_MAX / a->in;
+    const size_t n = many ? SIZE_MAX : (size_t)(a->in * a->out);
     double *weights = adzi_reader_alloc(&r->call->run->arena, n, sizeof *weights);
     if (weights == NULL) {
         return NULL;

@@ -1,4 +1,4 @@
-/* Fourier transforms, windows and mel bands. */
+/* Fourier transforms and windows. */
 #include <math.h>
 #include <string.h>
 
@@ -153,7 +153,8 @@ static adz_tensor *stft(const reader_call *call)
     int64_t step, length = adz_tensor_size(x, 1);
     if (x == NULL || window == NULL || adz_tensor_rank(x) != 3 || !parts(call, x, &t) ||
         !whole(call, 1, 1, &step)) {
-        return adzi_reader_fail(call, ADZ_ERR_SHAPE, "signal%s", adz_text_shape(x));
+        return adzi_reader_fail(call, ADZ_ERR_SHAPE,
+            "signal%s must have 3 dimensions, the last of them of size 1 or 2", adz_text_shape(x));
     }
     int64_t points = window != ADZ_NONE ? adz_tensor_numel(window) : length;
     if (!whole(call, 3, points, &t.points) || !few_points(call, t.points)) {

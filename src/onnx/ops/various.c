@@ -18,15 +18,18 @@ static adz_tensor *bit_shift(const reader_call *call)
 
 /* ---- matrices ------------------------------------------------------------------------------- */
 
+static adz_status check_einsum(const reader_model *model, const reader_node *node)
+{
+    (void)model;
+    return node->n_inputs <= 2
+               ? ADZ_OK
+               : adzi_reader_refuse(
+                     node, "%zu operands are not supported, only one or two", node->n_inputs);
+}
+
 static adz_tensor *einsum(const reader_call *call)
 {
-    size_t n = call->node->n_inputs;
-    if (n > 2) {
-        return adzi_reader_fail(
-            call, ADZ_ERR_UNSUPPORTED, "%zu operands; one or two are supported", n);
-    }
-    adz_tensor *b = n == 2 ? adzi_reader_in(call, 1) : ADZ_NONE;
-    adz_tensor *a = adzi_reader_in(call, 0);
+    adz_tensor *a = adzi_reader_in(call, 0), *b = adzi_reader_in(call, 1);
     adz_tensor *y = adz_einsum(adzi_reader_string(call, "equation", ""), a, b);
     /* the library's sums of i32 are i64 */
     return y != NULL && adz_tensor_dtype(y) != adz_tensor_dtype(a) ? adz_to(y, adz_tensor_dtype(a))
@@ -112,7 +115,7 @@ const reader_operator adzi_reader_various[] = {
     ROW("BitShift", 11, 0, 2, 2, 1, "direction:s=LEFT|RIGHT", ALL_FIXED, bit_shift),
     ROW("CenterCropPad", 18, 0, 2, 2, 1, "axes:I", 2, center_crop_pad),
     ROW("Det", 11, 0, 1, 1, 1, "", 0, det),
-    ROW("Einsum", 12, 0, 1, MANY, 1, "equation:s", 0, einsum),
+    { "Einsum", 12, 0, 1, MANY, 1, "equation:s", .run = einsum, .check = check_einsum },
     ROW("GridSample", 16, 19, 2, 2, 1, PADDING "bilinear|nearest|bicubic", 0, grid_sample),
     ROW("GridSample", 20, 0, 2, 2, 1, PADDING "linear|nearest|cubic", 0, grid_sample),
     { .name = NULL },

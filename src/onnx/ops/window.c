@@ -111,8 +111,8 @@ static bool count_windows(const reader_call *call, reader_window *w)
             return false;
         }
         w->count[i] = (up ? (room + w->stride[i] - 1) / w->stride[i] : room / w->stride[i]) + 1;
-        if ((w->count[i] - 1) * w->stride[i] >= w->size[i] + w->before[i]) {
-            w->count[i] -= up ? 1 : 0;
+        if (up && (w->count[i] - 1) * w->stride[i] >= w->size[i] + w->before[i]) {
+            --w->count[i];
         }
     }
     return true;
