@@ -55,12 +55,52 @@ FACT(an_empty_index_changes_nothing)
     ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 1, 1);
 }
 
+/* The elements of src behind the index get zeros. */
+FACT(an_expanded_index_may_be_smaller_than_src)
+{
+    adz_tensor *src = adz_requires_grad_(adz_ones(ADZ_SHAPE(2, 3), ADZ_F64), true);
+    adz_tensor *list = adz_reshape(VALUES(ADZ_I64, 2, 0), ADZ_SHAPE(2, 1));
+    adz_tensor *y = adz_scatter_add(
+        adz_zeros(ADZ_SHAPE(3, 3), ADZ_F64), 0, adz_expand(list, ADZ_SHAPE(2, 2)), src);
+    adz_tensor *weights = adz_reshape(VALUES(ADZ_F64, 1, 2, 3, 4, 5, 6, 7, 8, 9), ADZ_SHAPE(3, 3));
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, 1, 1, 0, 0, 0, 0, 1, 1, 0);
+    adz_tensor *dsrc = gradient_of(adz_mul(y, weights), src);
+    ASSERT_VALUES(adz_flatten(dsrc, 0, -1), ADZ_F64, 7, 8, 0, 1, 2, 0);
+}
+
+FACT(an_expanded_index_is_checked)
+{
+    adz_tensor *list = adz_reshape(VALUES(ADZ_I64, 2, 3), ADZ_SHAPE(2, 1));
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(3, 4), ADZ_F64), *src = adz_ones(ADZ_SHAPE(2, 4), ADZ_F64);
+    ASSERT_REFUSED(
+        adz_scatter_add(x, 0, adz_expand(list, ADZ_SHAPE(2, 4)), src), ADZ_ERR_INDEX, "3");
+}
+
+/* The result takes as much memory as an index with a number for each element would. */
+FACT(an_expanded_index_is_not_copied)
+{
+    const int64_t n = 1 << 12, width = 64;
+    adz_memory_info before, after;
+    adz_tensor *list = adz_reshape(adz_arange(0, (double)n, 1, ADZ_I64), ADZ_SHAPE(n, 1));
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(n, width), ADZ_F64);
+    adz_tensor *index = adz_expand(list, ADZ_SHAPE(n, width));
+    adz_reset_peak_memory();
+    adz_get_memory_info(&before, sizeof before);
+    adz_scatter_add(x, 0, index, x);
+    adz_get_memory_info(&after, sizeof after);
+    const size_t result = sizeof(double) * (size_t)(n * width);
+    assert_true(after.peak_bytes - before.live_bytes < result + result / 2);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(integers_add_and_masks_join),
     cmocka_unit_test(in_position_it_changes_x_and_nothing_when_refused),
     cmocka_unit_test(in_position_it_is_differentiable),
     cmocka_unit_test(long_sums_are_exact),
     cmocka_unit_test(an_empty_index_changes_nothing),
+    cmocka_unit_test(an_expanded_index_may_be_smaller_than_src),
+    cmocka_unit_test(an_expanded_index_is_checked),
+    cmocka_unit_test(an_expanded_index_is_not_copied),
 };
 
 const op_case scatter_add_case = {
