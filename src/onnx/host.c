@@ -297,11 +297,10 @@ static int run_range(const reader_call *call)
     /* The distance of two numbers always fits into an unsigned one. */
     const uint64_t far = by > 0 ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
     const uint64_t step = by > 0 ? (uint64_t)by : 0 - (uint64_t)by;
-    const uint64_t count = (by > 0 ? from < to : from > to) ? (far - 1) / step + 1 : 0;
-    if (count > 4096) {
+    const int64_t n = (by > 0 ? from < to : from > to) ? (int64_t)((far - 1) / step + 1) : 0;
+    if (!adzi_reader_few(ADZ_SHAPE(n))) {
         return 0;
     }
-    const int64_t n = (int64_t)count;
     reader_numbers *y = adzi_reader_numbers(call, start->dtype, ADZ_SHAPE(n));
     for (int64_t k = 0; k < n && y != NULL; ++k) {
         y->at[k].i = (int64_t)((uint64_t)from + (uint64_t)k * (uint64_t)by);

@@ -353,19 +353,24 @@ static void reductions_of_all_and_of_nothing(void **state)
 
 /* ---- refused -------------------------------------------------------------------------------- */
 
-static void expect_refused(const char *type, const char *attribute, int64_t opset, const char *says)
+static void expect_node_refused(wire *node, int64_t opset, const char *says)
 {
     wire graph = { 0 };
     wire_input(&graph, "x", WIRE_FLOAT, "3");
-    wire node = wire_node(type, "x", "y");
-    wire_text(&node, 3, "the node");
-    if (attribute != NULL) {
-        wire_attribute_int(&node, attribute, 1);
-    }
-    wire_put_node(&graph, &node);
+    wire_text(node, 3, "the node");
+    wire_put_node(&graph, node);
     wire_output(&graph, "y", WIRE_FLOAT, "3");
     assert_null(load_at(&graph, opset, NULL));
     expect_error(ADZ_ERR_UNSUPPORTED, says);
+}
+
+static void expect_refused(const char *type, const char *attribute, int64_t opset, const char *says)
+{
+    wire node = wire_node(type, "x", "y");
+    if (attribute != NULL) {
+        wire_attribute_int(&node, attribute, 1);
+    }
+    expect_node_refused(&node, opset, says);
 }
 
 static void refusals_name_the_place(void **state)
@@ -383,6 +388,10 @@ static void refusals_name_the_place(void **state)
         "Exp", NULL, 0, "(Exp, opset 0): the file has no opset of the domain \"ai.onnx\"");
     expect_refused("Exp", NULL, 5, "opset 5; opsets 6 to 28");
     expect_refused("Exp", NULL, 29, "opset 29; opsets 6 to 28");
+    wire node = wire_node("Einsum", "x x x", "y");
+    expect_node_refused(&node, 17, "3 operands are not supported");
+    node = wire_node("BatchNormalization", "x x x x x", "y mean");
+    expect_node_refused(&node, 9, "statistics as results are supported from opset 14 on");
     assert_null(adz_onnx_load("no such file.onnx", NULL));
     expect_error(ADZ_ERR_IO, "no such file.onnx");
     expect_null(adz_onnx_load(NULL, NULL) == NULL, "adz_onnx_load", "path");

@@ -42,6 +42,23 @@ static adz_tensor *batch_norm_trained(const reader_call *call, adz_tensor *const
     return adz_batch_norm(in[0], ADZ_NONE, ADZ_NONE, in[1], in[2], true, 0, epsilon(call));
 }
 
+static adz_status check_batch_norm(const reader_model *model, const reader_node *node)
+{
+    (void)model;
+    const reader_attribute *spatial = adzi_reader_attribute(node, "spatial");
+    const reader_attribute *training = adzi_reader_attribute(node, "training_mode");
+    if (spatial != NULL && spatial->i == 0) {
+        return adzi_reader_refuse(node, "spatial = 0 is not supported");
+    }
+    for (size_t i = 1; i < node->n_outputs && (training == NULL || training->i == 0); i++) {
+        if (node->outputs[i] != NO_VALUE) {
+            return adzi_reader_refuse(
+                node, "statistics as results are supported from opset 14 on, with training_mode");
+        }
+    }
+    return ADZ_OK;
+}
+
 static adz_tensor *batch_norm(const reader_call *call)
 {
     adz_tensor *in[5];
@@ -50,9 +67,6 @@ static adz_tensor *batch_norm(const reader_call *call)
             return NULL;
         }
     }
-    if (adzi_reader_int(call, "spatial", 1) == 0) {
-        return adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED, "spatial = 0 is not supported");
-    }
     for (size_t i = 1; i <= 2; i++) { /* they may have another dtype than x */
         if (adz_tensor_dtype(in[i]) != adz_tensor_dtype(in[0])) {
             in[i] = adz_to(in[i], adz_tensor_dtype(in[0]));
@@ -60,12 +74,6 @@ static adz_tensor *batch_norm(const reader_call *call)
     }
     if (adzi_reader_int(call, "training_mode", 0) != 0) {
         return batch_norm_trained(call, in);
-    }
-    for (size_t i = 1; i < call->node->n_outputs; i++) {
-        if (adzi_reader_wants(call, i)) {
-            return adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED,
-                "statistics as results are supported from opset 14 on, with training_mode");
-        }
     }
     for (size_t i = 3; i <= 4; i++) {
         if (adz_tensor_dtype(in[i]) != adz_tensor_dtype(in[0])) {
@@ -245,13 +253,17 @@ static adz_tensor *mean_variance(const reader_call *call)
 }
 
 #define STATISTICS (1u << 3 | 1u << 4)
-#define BATCH      "epsilon:f momentum:f"
+#define BATCH_NORM(since, until, outputs, attributes)                                         \
+    {                                                                                         \
+        "BatchNormalization", since, until, 5, 5, outputs, "epsilon:f momentum:f" attributes, \
+            STATISTICS, .run = batch_norm, .check = check_batch_norm                          \
+    }
 
 const reader_operator adzi_reader_norms[] = {
-    ROW("BatchNormalization", 6, 6, 5, 5, 5, BATCH " is_test:i spatial:i", STATISTICS, batch_norm),
-    ROW("BatchNormalization", 7, 8, 5, 5, 5, BATCH " spatial:i", STATISTICS, batch_norm),
-    ROW("BatchNormalization", 9, 13, 5, 5, 5, BATCH, STATISTICS, batch_norm),
-    ROW("BatchNormalization", 14, 0, 5, 5, 3, BATCH " training_mode:i", STATISTICS, batch_norm),
+    BATCH_NORM(6, 6, 5, " is_test:i spatial:i"),
+    BATCH_NORM(7, 8, 5, " spatial:i"),
+    BATCH_NORM(9, 13, 5, ""),
+    BATCH_NORM(14, 0, 3, " training_mode:i"),
     ROW("GroupNormalization", 18, 20, 3, 3, 1, "epsilon:f num_groups:i", 0, group_norm),
     ROW("GroupNormalization", 21, 0, 3, 3, 1, "epsilon:f num_groups:i stash_type:i", 0, group_norm),
     ROW("InstanceNormalization", 6, 0, 3, 3, 1, "epsilon:f", 0, instance_norm),
