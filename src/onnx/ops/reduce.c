@@ -81,7 +81,7 @@ static adz_tensor *of_nothing(const adz_tensor *x, adz_dims dims, bool keep, boo
     return adz_full(shape, largest ? least : most, dtype);
 }
 
-/* Whether a reduction adds up nothing. */
+/* Whether each element of the result is reduced from no elements. */
 static bool takes_nothing(const adz_tensor *x, adz_dims dims)
 {
     for (int k = 0; k < dims.count; ++k) {

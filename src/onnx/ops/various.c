@@ -1,5 +1,4 @@
 /* Shifts of bits, matrices and images. */
-#include <math.h>
 #include <string.h>
 
 #include "adze/ops.h"
