@@ -1,5 +1,4 @@
 /* Elementwise operators. */
-#include <math.h>
 #include <string.h>
 
 #include "adze/ops/activation.h"
@@ -73,10 +72,15 @@ static adz_tensor *power(adz_tensor *a, adz_tensor *b)
     if (a == NULL || b == NULL || adz_tensor_dtype(a) == adz_tensor_dtype(b)) {
         return adz_pow(a, b);
     }
+    const adz_dtype dtype = adz_tensor_dtype(a);
     if (is_float(a)) {
-        return adz_pow(a, adz_to(b, adz_tensor_dtype(a)));
+        return adz_pow(a, adz_to(b, dtype));
     }
-    return adz_to(adz_pow(adz_to(a, ADZ_F64), adz_to(b, ADZ_F64)), adz_tensor_dtype(a));
+    if (is_float(b)) {
+        a = adz_to(a, ADZ_F64);
+        b = adz_to(b, ADZ_F64);
+    }
+    return adz_to(adz_pow(a, b), dtype);
 }
 
 static adz_tensor *run_mod(const reader_call *call)
@@ -178,6 +182,7 @@ static adz_tensor *run_where(const reader_call *call)
 #define BINARY(name, since, function) { name, since, 0, 2, 2, 1, "", 0, NULL, NULL, function, NULL }
 #define TRUTH(name, since, function) { name, since, 0, 2, 2, 1, "", ALL_FIXED, NULL, NULL, function, NULL }
 #define OLD(name) { name, 6, 6, 2, 2, 1, "broadcast:i axis:i", 0, run_old_binary, NULL, NULL, NULL }
+#define OLD_TRUTH(name) { name, 6, 6, 2, 2, 1, "broadcast:i axis:i", ALL_FIXED, run_old_binary, NULL, NULL, NULL }
 #define FOLD(name, since, function) { name, since, 0, 1, MANY, 1, "", 0, function, NULL, NULL, NULL }
 
 const reader_operator adzi_reader_elementwise[] = {
@@ -186,7 +191,7 @@ const reader_operator adzi_reader_elementwise[] = {
     UNARY("Acosh", 9, adz_acosh),
     OLD("Add"),
     BINARY("Add", 7, adz_add),
-    { "And", 6, 6, 2, 2, 1, "broadcast:i axis:i", ALL_FIXED, run_old_binary, NULL, NULL, NULL },
+    OLD_TRUTH("And"),
     TRUTH("And", 7, adz_logical_and),
     UNARY("Asin", 7, adz_asin),
     UNARY("Asinh", 9, adz_asinh),
@@ -201,18 +206,18 @@ const reader_operator adzi_reader_elementwise[] = {
     UNARY("Cosh", 9, adz_cosh),
     OLD("Div"),
     BINARY("Div", 7, divide),
-    { "Equal", 6, 6, 2, 2, 1, "broadcast:i axis:i", ALL_FIXED, run_old_binary, NULL, NULL, NULL },
+    OLD_TRUTH("Equal"),
     TRUTH("Equal", 7, adz_eq),
     UNARY("Erf", 9, adz_erf),
     UNARY("Exp", 6, adz_exp),
     STEPS("Floor", 6, adz_floor),
-    { "Greater", 6, 6, 2, 2, 1, "broadcast:i axis:i", ALL_FIXED, run_old_binary, NULL, NULL, NULL },
+    OLD_TRUTH("Greater"),
     TRUTH("Greater", 7, adz_gt),
     TRUTH("GreaterOrEqual", 12, adz_ge),
     UNARY("Identity", 6, same),
     { "IsInf", 10, 0, 1, 1, 1, "detect_negative:i detect_positive:i", ALL_FIXED, run_is_inf, NULL, NULL, NULL },
     STEPS("IsNaN", 9, adz_isnan),
-    { "Less", 6, 6, 2, 2, 1, "broadcast:i axis:i", ALL_FIXED, run_old_binary, NULL, NULL, NULL },
+    OLD_TRUTH("Less"),
     TRUTH("Less", 7, adz_lt),
     TRUTH("LessOrEqual", 12, adz_le),
     UNARY("Log", 6, adz_log),
@@ -224,7 +229,7 @@ const reader_operator adzi_reader_elementwise[] = {
     BINARY("Mul", 7, adz_mul),
     UNARY("Neg", 6, adz_neg),
     STEPS("Not", 6, adz_logical_not),
-    { "Or", 6, 6, 2, 2, 1, "broadcast:i axis:i", ALL_FIXED, run_old_binary, NULL, NULL, NULL },
+    OLD_TRUTH("Or"),
     TRUTH("Or", 7, adz_logical_or),
     OLD("Pow"),
     BINARY("Pow", 7, power),
@@ -244,7 +249,7 @@ const reader_operator adzi_reader_elementwise[] = {
     UNARY("Tan", 7, adz_tan),
     UNARY("Tanh", 6, adz_tanh),
     { "Where", 9, 0, 3, 3, 1, "", 1, run_where, NULL, NULL, NULL },
-    { "Xor", 6, 6, 2, 2, 1, "broadcast:i axis:i", ALL_FIXED, run_old_binary, NULL, NULL, NULL },
+    OLD_TRUTH("Xor"),
     TRUTH("Xor", 7, adz_logical_xor),
     { .name = NULL },
 };

@@ -5,6 +5,14 @@
 #include "adze/ops.h"
 #include "run.h"
 
+/** A vector as a tensor of this rank that varies along one dimension. */
+static adz_tensor *along(adz_tensor *vector, int rank, int dim)
+{
+    int64_t shape[ADZ_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    shape[dim] = adz_tensor_numel(vector);
+    return adz_reshape(vector, adz_shape_of(rank, shape));
+}
+
 /** The dimension of attribute axis; -1 with an error recorded. */
 static int axis_of(const reader_call *call, const adz_tensor *x, int64_t otherwise)
 {
@@ -31,9 +39,34 @@ typedef struct rows {
     int64_t n, width;
 } rows;
 
+/** The number of the row at each coordinate. A coordinate outside of its dimension would name an
+ * element of another row, so it gets the number behind the last row, which is refused as an index.
+ *
+ * @param index  [..., depth], where ... begins with the `batch` first sizes of d
+ */
+static adz_tensor *row_numbers(
+    adz_tensor *index, const adz_shape *d, int batch, int depth, int64_t count)
+{
+    const adz_shape i = adz_tensor_shape(index);
+    adz_tensor *number = adz_zeros(adz_shape_of(i.rank - 1, i.sizes), ADZ_I64);
+    adz_tensor *outside = adz_zeros(adz_shape_of(i.rank - 1, i.sizes), ADZ_BOOL);
+    for (int k = 0; k < batch + depth; k++) {
+        adz_tensor *at;
+        if (k < batch) {
+            at = along(adz_arange(0, (double)d->sizes[k], 1, ADZ_I64), i.rank - 1, k);
+        } else {
+            at = adzi_reader_from_front(adz_select(index, -1, k - batch), d->sizes[k]);
+            outside = adz_logical_or(outside, adz_lt_number(at, 0));
+            outside = adz_logical_or(outside, adz_ge_number(at, (double)d->sizes[k]));
+        }
+        number = adz_add(adz_mul_number(number, (double)d->sizes[k]), at);
+    }
+    return adz_masked_fill(number, outside, (double)count);
+}
+
 /** The numbers of rows from the last dimension of `index`, which holds one coordinate for each
  * dimension of `data` behind the `batch` first ones. */
-static bool rows_at(const reader_call *call, int batch, rows *r)
+static bool rows_at(const reader_call *call, int64_t batch, rows *r)
 {
     adz_tensor *data = adzi_reader_in(call, 0), *index = adzi_reader_in(call, 1);
     adz_shape d = adz_tensor_shape(data), i = adz_tensor_shape(index);
@@ -42,7 +75,8 @@ static bool rows_at(const reader_call *call, int batch, rows *r)
     }
     int depth = i.rank > 0 ? (int)i.sizes[i.rank - 1] : 0;
     if (batch < 0 || i.rank < 1 || batch > i.rank - 1 || depth < 1 || batch + depth > d.rank ||
-        i.sizes[i.rank - 1] > ADZ_MAX_RANK || i.rank - 1 + d.rank - batch - depth > ADZ_MAX_RANK) {
+        i.sizes[i.rank - 1] > ADZ_MAX_RANK || i.rank - 1 + d.rank - batch - depth > ADZ_MAX_RANK ||
+        memcmp(d.sizes, i.sizes, (size_t)batch * sizeof(int64_t)) != 0) {
         adzi_reader_fail(call, ADZ_ERR_SHAPE, "data%s and indices%s do not fit", adz_text_sizes(d),
             adz_text_sizes(i));
         return false;
@@ -63,27 +97,14 @@ static bool rows_at(const reader_call *call, int batch, rows *r)
         }
     }
     r->data = adz_reshape(data, ADZ_SHAPE(count, r->width));
-    adz_tensor *number = adz_zeros(adz_shape_of(i.rank - 1, i.sizes), ADZ_I64);
-    for (int k = 0; k < batch + depth; k++) {
-        adz_tensor *at;
-        if (k < batch) {
-            int64_t shape[ADZ_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-            shape[k] = d.sizes[k];
-            at = adz_arange(0, (double)d.sizes[k], 1, ADZ_I64);
-            at = adz_reshape(at, adz_shape_of(i.rank - 1, shape));
-        } else {
-            at = adzi_reader_from_front(adz_select(index, -1, k - batch), d.sizes[k]);
-        }
-        number = adz_add(adz_mul_number(number, (double)d.sizes[k]), at);
-    }
-    r->index = adz_reshape(number, ADZ_SHAPE(r->n));
+    r->index = adz_reshape(row_numbers(index, &d, (int)batch, depth, count), ADZ_SHAPE(r->n));
     return r->index != NULL;
 }
 
 static adz_tensor *gather_nd(const reader_call *call)
 {
     rows r;
-    if (!rows_at(call, (int)adzi_reader_int(call, "batch_dims", 0), &r)) {
+    if (!rows_at(call, adzi_reader_int(call, "batch_dims", 0), &r)) {
         return NULL;
     }
     return adz_reshape(adz_index_select(r.data, 0, r.index), r.result);
@@ -132,14 +153,6 @@ static adz_tensor *scatter_nd(const reader_call *call)
     adz_tensor *index = adz_expand(adz_unsqueeze(r.index, 1), ADZ_SHAPE(r.n, r.width));
     adz_tensor *y = written(call, r.data, 0, index, updates);
     return adz_reshape(y, adz_tensor_shape(adzi_reader_in(call, 0)));
-}
-
-/** A vector as a tensor of this rank that varies along one dimension. */
-static adz_tensor *along(adz_tensor *vector, int rank, int dim)
-{
-    int64_t shape[ADZ_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-    shape[dim] = adz_tensor_numel(vector);
-    return adz_reshape(vector, adz_shape_of(rank, shape));
 }
 
 static adz_tensor *tensor_scatter(const reader_call *call)

@@ -190,7 +190,7 @@ static adz_tensor *group_norm(const reader_call *call)
     if (x == NULL || groups < 1) {
         return adzi_reader_fail(call, ADZ_ERR_ARGUMENT, "num_groups is missing or below 1");
     }
-    if (groups > INT32_MAX) {
+    if (groups > INT32_MAX || adz_tensor_size(x, 1) % groups != 0) {
         return adzi_reader_fail(
             call, ADZ_ERR_SHAPE, "x%s has no %lld groups", adz_text_shape(x), (long long)groups);
     }

@@ -113,15 +113,13 @@ static adz_tensor *max_unpool(const reader_call *call)
         return NULL;
     }
     adz_shape shape = adz_tensor_shape(x), wanted;
-    int64_t total = shape.sizes[0] * shape.sizes[1];
     for (int i = 0; i < w.n; i++) {
         shape.sizes[2 + i] = (w.size[i] - 1) * w.stride[i] + w.kernel[i] - w.before[i] - w.after[i];
-        total *= shape.sizes[2 + i];
     }
     if (!adzi_reader_shape(call, NULL, 2, &wanted)) {
         return NULL;
     }
-    adz_tensor *y = adz_zeros(ADZ_SHAPE(total), adz_tensor_dtype(x));
+    adz_tensor *y = adz_flatten(adz_zeros(shape, adz_tensor_dtype(x)), 0, -1);
     y = adz_scatter(y, 0, adz_flatten(indices, 0, -1), adz_flatten(x, 0, -1));
     y = adz_reshape(y, shape);
     if (wanted.rank < 0) {
@@ -132,6 +130,9 @@ static adz_tensor *max_unpool(const reader_call *call)
         return adzi_reader_fail(call, ADZ_ERR_SHAPE, "output_shape has %d sizes", wanted.rank);
     }
     for (int i = 0; i < w.n; i++) {
+        if (wanted.sizes[2 + i] < 0) {
+            return adzi_reader_fail(call, ADZ_ERR_SHAPE, "output_shape has a negative size");
+        }
         w.before[i] = 0;
         w.after[i] = wanted.sizes[2 + i] - shape.sizes[2 + i];
     }

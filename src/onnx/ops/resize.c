@@ -6,7 +6,7 @@
 #include "run.h"
 
 #include "adze/checks.h"
-#include "adze/ops/arithmetic.h"
+#include "adze/ops/compare.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/index.h"
 #include "adze/ops/linalg.h"
@@ -66,7 +66,7 @@ static bool is_outside(const resizing *r, const axis *a, double at)
 
 static int64_t clamped(double at, int64_t in)
 {
-    return at <= 0 ? 0 : at >= (double)in - 1 ? in - 1 : (int64_t)at;
+    return !(at > 0) ? 0 : at >= (double)in - 1 ? in - 1 : (int64_t)at;
 }
 
 /* ---- nearest -------------------------------------------------------------------------------- */
@@ -182,23 +182,21 @@ static adz_tensor *weighted(const resizing *r, adz_tensor *x, int dim, const axi
     return adz_reshape(y, shape);
 }
 
-/* 1 where all positions lie inside x, for tf_crop_and_resize. */
+/* True where all positions lie inside x, for tf_crop_and_resize. */
 static adz_tensor *inside(const resizing *r, const adz_tensor *x, const axis *axes)
 {
     const int rank = adz_tensor_rank(x);
-    adz_tensor *all = adz_full(ADZ_SHAPE_SCALAR, 1, adz_tensor_dtype(x));
+    adz_tensor *all = adz_ones(ADZ_SHAPE_SCALAR, ADZ_BOOL);
     for (int d = 0; d < rank; ++d) {
-        double *one = adzi_reader_alloc(&r->call->run->arena, (size_t)axes[d].out, sizeof *one);
+        bool *one = adzi_reader_alloc(&r->call->run->arena, (size_t)axes[d].out, sizeof *one);
         adz_shape shape = { .rank = rank };
         for (int k = 0; k < rank; ++k) {
             shape.sizes[k] = k == d ? axes[d].out : 1;
         }
         for (int64_t i = 0; i < axes[d].out && one != NULL; ++i) {
-            one[i] = is_outside(r, &axes[d], position(r, &axes[d], i)) ? 0 : 1;
+            one[i] = !is_outside(r, &axes[d], position(r, &axes[d], i));
         }
-        all = one != NULL
-                  ? adz_mul(all, adz_to(adz_tensor_from(one, shape, ADZ_F64), adz_tensor_dtype(x)))
-                  : NULL;
+        all = one != NULL ? adz_logical_and(all, adz_tensor_from(one, shape, ADZ_BOOL)) : NULL;
     }
     return all;
 }
@@ -369,8 +367,8 @@ static adz_tensor *resized(const resizing *r, adz_tensor *x, const axis *axes)
         }
     }
     if (y != NULL && strcmp(r->positions, "tf_crop_and_resize") == 0) {
-        adz_tensor *in = inside(r, x, axes);
-        y = adz_add(adz_mul(y, in), adz_mul_number(adz_number_sub(1, in), r->outside));
+        y = adz_where(
+            inside(r, x, axes), y, adz_full(ADZ_SHAPE_SCALAR, r->outside, adz_tensor_dtype(y)));
     }
     return y;
 }

@@ -82,8 +82,13 @@ static adz_tensor *causal_conv(const reader_call *call)
                    : adzi_reader_fail(call, ADZ_ERR_SHAPE, "input and weight have 3 dimensions");
     }
     int64_t past = adz_tensor_size(weight, 2) - 1, length = adz_tensor_size(x, 2);
-    x = adzi_reader_has(call, 3) ? adz_cat((adz_tensor *[]){ adzi_reader_in(call, 3), x }, 2, 2)
-                                 : adz_pad(x, (const int64_t[]){ past, 0 }, 2, 0);
+    adz_tensor *state = adzi_reader_in(call, 3);
+    if (state != ADZ_NONE && adz_tensor_size(state, 2) != past) {
+        return adzi_reader_fail(call, ADZ_ERR_SHAPE, "past_state%s must have %lld elements last",
+            adz_text_shape(state), (long long)past);
+    }
+    x = state != ADZ_NONE ? adz_cat((adz_tensor *[]){ state, x }, 2, 2)
+                          : adz_pad(x, (const int64_t[]){ past, 0 }, 2, 0);
     if (adzi_reader_wants(call, 1)) {
         adzi_reader_set(call, 1, adz_narrow(x, 2, length, past));
     }
@@ -130,10 +135,16 @@ static bool recurrence_of(const reader_call *call, recurrence *r)
         adzi_reader_fail(call, ADZ_ERR_SHAPE, "inputs 0 to 2 do not split into heads");
         return false;
     }
-    if (strncmp(rule, "gated", 5) == 0) {
+    const bool gated = strncmp(rule, "gated", 5) == 0, delta = strstr(rule, "delta") != NULL;
+    if ((gated && !adzi_reader_has(call, 4)) || (delta && !adzi_reader_has(call, 5))) {
+        adzi_reader_fail(call, ADZ_ERR_ARGUMENT, "update_rule \"%s\" needs %s%s%s", rule,
+            gated ? "decay" : "", gated && delta ? " and " : "", delta ? "beta" : "");
+        return false;
+    }
+    if (gated) {
         r->decay = adz_exp(split(adzi_reader_in(call, 4), r->heads));
     }
-    if (strstr(rule, "delta") != NULL) {
+    if (delta) {
         r->beta = adz_unsqueeze(adzi_reader_in(call, 5), 3);
     }
     int64_t features = adz_tensor_size(r->k, 3);

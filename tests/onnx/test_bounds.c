@@ -1,0 +1,199 @@
+/* Inputs that do not fit an operator are refused: indices, sizes and states beyond their tensors.
+ * Results at the ends of ranges are exact. */
+#include <math.h>
+
+#include "adze/adze.h"
+#include "adze/onnx.h"
+#include "errors.h"
+#include "onnx/wire_writer.h"
+#include "temporary.h"
+
+static adz_scope *scope;
+
+static int open_scope(void **state)
+{
+    (void)state;
+    scope = adz_scope_open();
+    return scope == NULL;
+}
+
+static int close_scope(void **state)
+{
+    (void)state;
+    const bool failed = adz_error_code() != ADZ_OK;
+    adz_error_clear();
+    adz_scope_close(scope);
+    return failed;
+}
+
+static void put_ints(
+    wire *graph, const char *name, int rank, const int64_t *sizes, const int64_t *numbers)
+{
+    size_t n = 1;
+    for (int d = 0; d < rank; ++d) {
+        n *= (size_t)sizes[d];
+    }
+    wire_initializer(graph, name, WIRE_INT64, rank, sizes, numbers, n * sizeof *numbers);
+}
+
+static void put_floats(
+    wire *graph, const char *name, int rank, const int64_t *sizes, const float *numbers)
+{
+    size_t n = 1;
+    for (int d = 0; d < rank; ++d) {
+        n *= (size_t)sizes[d];
+    }
+    wire_initializer(graph, name, WIRE_FLOAT, rank, sizes, numbers, n * sizeof *numbers);
+}
+
+/* What the graph with input "x" and output "y" makes of x. */
+static adz_tensor *run(wire *graph, int64_t opset, adz_tensor *x)
+{
+    const char *path = temporary_path("net.onnx");
+    wire_input(graph, "x", WIRE_FLOAT, NULL);
+    wire_output(graph, "y", WIRE_FLOAT, NULL);
+    assert_true(wire_save_model(path, graph, opset));
+    adz_module *net = adz_onnx_load(path, NULL);
+    if (net == NULL) {
+        fail_msg("%s", adz_error_message());
+    }
+    adz_tensor *y = adz_module_forward(net, x);
+    adz_module_release(&net);
+    return y;
+}
+
+/* ---- indices -------------------------------------------------------------------------------- */
+
+/* A coordinate that leaves its dimension must not name an element of the next row. */
+static void coordinates_stay_in_their_dimension(void **state)
+{
+    (void)state;
+    static const int64_t outside[][2] = { { 0, 3 }, { 1, -4 }, { -3, 5 }, { 2, -3 } };
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; ++i) {
+        wire graph = { 0 };
+        put_ints(&graph, "i", 2, (const int64_t[]){ 1, 2 }, outside[i]);
+        wire_simple(&graph, "GatherND", "x i", "y");
+        assert_null(run(&graph, 13, adz_ones(ADZ_SHAPE(2, 3), ADZ_F32)));
+        expect_error(ADZ_ERR_INDEX, "index");
+        put_ints(&graph, "i", 2, (const int64_t[]){ 1, 2 }, outside[i]);
+        put_floats(&graph, "u", 1, (const int64_t[]){ 1 }, (const float[]){ 7 });
+        wire_simple(&graph, "ScatterND", "x i u", "y");
+        assert_null(run(&graph, 13, adz_ones(ADZ_SHAPE(2, 3), ADZ_F32)));
+        expect_error(ADZ_ERR_INDEX, "index");
+    }
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------- */
+
+static void groups_divide_the_channels(void **state)
+{
+    (void)state;
+    for (int64_t opset = 18; opset <= 21; opset += 3) {
+        wire graph = { 0 };
+        put_floats(&graph, "s", 1, (const int64_t[]){ 1 }, (const float[]){ 1 });
+        wire node = wire_node("GroupNormalization", "x s s", "y");
+        wire_attribute_int(&node, "num_groups", 2);
+        wire_put_node(&graph, &node);
+        assert_null(run(&graph, opset, adz_ones(ADZ_SHAPE(3, 1, 2), ADZ_F32)));
+        expect_error(ADZ_ERR_SHAPE, "2 groups");
+    }
+}
+
+/* Four channels of 2^31 rows and columns have more elements than 64 bits count. */
+static void unpooled_sizes_are_bounded(void **state)
+{
+    (void)state;
+    wire graph = { 0 };
+    put_ints(&graph, "i", 4, (const int64_t[]){ 1, 4, 2, 2 }, (const int64_t[16]){ 0 });
+    wire node = wire_node("MaxUnpool", "x i", "y");
+    wire_attribute_ints(&node, "kernel_shape", (const int64_t[]){ 2, 2 }, 2);
+    wire_attribute_ints(&node, "strides", (const int64_t[]){ INT32_MAX, INT32_MAX }, 2);
+    wire_put_node(&graph, &node);
+    assert_null(run(&graph, 13, adz_ones(ADZ_SHAPE(1, 4, 2, 2), ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "zeros");
+    put_ints(&graph, "i", 3, (const int64_t[]){ 1, 1, 1 }, (const int64_t[]){ 0 });
+    put_ints(&graph, "o", 1, (const int64_t[]){ 3 }, (const int64_t[]){ 1, 1, INT64_MIN });
+    node = wire_node("MaxUnpool", "x i o", "y");
+    wire_attribute_ints(&node, "kernel_shape", (const int64_t[]){ 2 }, 1);
+    wire_put_node(&graph, &node);
+    assert_null(run(&graph, 13, adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "output_shape");
+}
+
+/* Elements outside of the region are the given number, whatever stands at the end of x. */
+static void extrapolated_elements_are_the_number(void **state)
+{
+    (void)state;
+    wire graph = { 0 };
+    put_floats(&graph, "r", 1, (const int64_t[]){ 2 }, (const float[]){ 0, 2 });
+    put_ints(&graph, "n", 1, (const int64_t[]){ 1 }, (const int64_t[]){ 3 });
+    wire node = wire_node("Resize", "x r - n", "y");
+    wire_attribute_text(&node, "coordinate_transformation_mode", "tf_crop_and_resize");
+    wire_attribute_float(&node, "extrapolation_value", 5);
+    wire_put_node(&graph, &node);
+    const float numbers[] = { 1, INFINITY };
+    adz_tensor *y = run(&graph, 13, adz_tensor_from(numbers, ADZ_SHAPE(2), ADZ_F32));
+    assert_non_null(y);
+    assert_true(adz_item(adz_select(y, 0, 0)) == 1);
+    assert_true(adz_item(adz_select(y, 0, 2)) == 5);
+}
+
+/* ---- sequences ------------------------------------------------------------------------------ */
+
+static void past_inputs_fit_the_kernel(void **state)
+{
+    (void)state;
+    wire graph = { 0 };
+    put_floats(&graph, "w", 3, (const int64_t[]){ 1, 1, 3 }, (const float[]){ 1, 2, 3 });
+    put_floats(&graph, "p", 3, (const int64_t[]){ 1, 1, 1 }, (const float[]){ 1 });
+    wire_simple(&graph, "CausalConvWithState", "x w - p", "y");
+    assert_null(run(&graph, 27, adz_ones(ADZ_SHAPE(1, 1, 4), ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "past_state[1, 1, 1]");
+}
+
+static void gates_are_needed(void **state)
+{
+    (void)state;
+    wire graph = { 0 };
+    wire node = wire_node("LinearAttention", "x x x", "y");
+    wire_attribute_int(&node, "q_num_heads", 1);
+    wire_attribute_int(&node, "kv_num_heads", 1);
+    wire_put_node(&graph, &node);
+    assert_null(run(&graph, 27, adz_ones(ADZ_SHAPE(1, 2, 4), ADZ_F32)));
+    expect_error(ADZ_ERR_ARGUMENT, "decay");
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+/* 3^39 has more than the 53 bits of an f64. */
+static void powers_of_integers_are_exact(void **state)
+{
+    (void)state;
+    wire graph = { 0 };
+    const int32_t exponent = 39;
+    wire_initializer(&graph, "b", WIRE_INT32, 0, NULL, &exponent, sizeof exponent);
+    wire node = wire_node("Cast", "x", "a");
+    wire_attribute_int(&node, "to", WIRE_INT64);
+    wire_put_node(&graph, &node);
+    wire_simple(&graph, "Pow", "a b", "y");
+    adz_tensor *y = run(&graph, 13, adz_full(ADZ_SHAPE(1), 3, ADZ_F32));
+    assert_non_null(y);
+    assert_int_equal(adz_item_i64(y), INT64_C(4052555153018976267));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_scope, close_scope)
+    const struct CMUnitTest tests[] = {
+        TEST(coordinates_stay_in_their_dimension),
+        TEST(groups_divide_the_channels),
+        TEST(unpooled_sizes_are_bounded),
+        TEST(extrapolated_elements_are_the_number),
+        TEST(past_inputs_fit_the_kernel),
+        TEST(gates_are_needed),
+        TEST(powers_of_integers_are_exact),
+    };
+    const int failed = cmocka_run_group_tests(tests, temporary_begin, NULL);
+    temporary_end(NULL);
+    return failed;
+}
