@@ -2,40 +2,25 @@
  * refused. onnx_check.py runs the files. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "errors.h"
 #include "groups.h"
 #include "networks.h"
 #include "protobuf_reader.h"
+#include "temporary.h"
 
-static char folder[] = "adze-onnx-XXXXXX";
-static char path[64];
-
-static int begin(void **state)
+static const char *net_path(void)
 {
-    (void)state;
-    if (mkdtemp(folder) == NULL) {
-        return -1;
-    }
-    snprintf(path, sizeof path, "%s/net.onnx", folder);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    remove(path);
-    return rmdir(folder);
+    return temporary_path("net.onnx");
 }
 
 static read_model *written(adz_module *module, adz_tensor *x, const adz_onnx_options *options)
 {
-    if (network_write(module, x, path, options) != ADZ_OK) {
+    if (network_write(module, x, net_path(), options) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
-    return read_model_file(path);
+    return read_model_file(net_path());
 }
 
 /* ---- one file in detail --------------------------------------------------------------------- */
@@ -245,7 +230,7 @@ static void custom_operators(void **state)
     expect_node(m, 0, "Add", "x", "x", "output");
     read_model_free(m);
     expressed = false;
-    assert_int_equal(network_write(net, x, path, NULL), ADZ_ERR_UNSUPPORTED);
+    assert_int_equal(network_write(net, x, net_path(), NULL), ADZ_ERR_UNSUPPORTED);
     expect_error(ADZ_ERR_UNSUPPORTED, "mine has no counterpart in ONNX");
     adz_module_release(&net);
     adz_scope_close(scope);
@@ -261,10 +246,10 @@ static adz_tensor *mean_of_batch(adz_tensor *x)
 static void expect_refused(
     adz_module *net, adz_tensor *x, const adz_onnx_options *o, adz_status status, const char *says)
 {
-    remove(path);
-    assert_int_equal(network_write(net, x, path, o), status);
+    remove(net_path());
+    assert_int_equal(network_write(net, x, net_path(), o), status);
     expect_error(status, says);
-    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(access(net_path(), F_OK), -1);
     adz_module_release(&net);
 }
 
@@ -420,7 +405,7 @@ static void names(void **state)
             .inputs = { &both.x, 1 },
             .input_names = &wrong[i],
             .module = net };
-        adzi_write_onnx("adz_plan_write_onnx", &what, path, NULL);
+        adzi_write_onnx("adz_plan_write_onnx", &what, net_path(), NULL);
         expect_error(ADZ_ERR_ARGUMENT, says[i]);
     }
     /* A name is only data, whatever its characters are. */
@@ -430,8 +415,8 @@ static void names(void **state)
         .inputs = { &both.x, 1 },
         .input_names = &odd,
         .module = net };
-    assert_int_equal(adzi_write_onnx("adz_plan_write_onnx", &what, path, NULL), ADZ_OK);
-    read_model *m = read_model_file(path);
+    assert_int_equal(adzi_write_onnx("adz_plan_write_onnx", &what, net_path(), NULL), ADZ_OK);
+    read_model *m = read_model_file(net_path());
     assert_true(read_is(m->inputs[0].name, odd) && read_is(m->nodes[0].in[0], odd));
     read_model_free(m);
     adz_module_release(&net);
@@ -449,7 +434,7 @@ static void an_old_file_stays(void **state)
     int64_t n = 1;
     for (; n < 100000; ++n) {
         adzi_alloc_fail_at(n);
-        const adz_status status = network_write(net, x, path, NULL);
+        const adz_status status = network_write(net, x, net_path(), NULL);
         const bool refused = adzi_alloc_failed();
         adzi_alloc_fail_at(0);
         if (!refused) {
@@ -459,7 +444,7 @@ static void an_old_file_stays(void **state)
         assert_int_equal(status, ADZ_ERR_MEMORY);
         assert_int_equal(adz_error_code(), ADZ_ERR_MEMORY);
         adz_error_clear();
-        read_model *m = read_model_file(path);
+        read_model *m = read_model_file(net_path());
         assert_int_equal(m->size, before->size);
         read_model_free(m);
     }
@@ -488,10 +473,10 @@ int main(void)
         cmocka_unit_test(names),
         cmocka_unit_test(an_old_file_stays),
     };
-    if (begin(NULL) != 0) {
+    if (temporary_begin(NULL) != 0) {
         return EXIT_FAILURE;
     }
     const int failed = run_group("onnx", tests, sizeof tests / sizeof *tests);
-    end(NULL);
+    temporary_end(NULL);
     return failed;
 }

@@ -1,42 +1,5 @@
 /* If, Loop, Scan, recurrent operators and Resize, against the library's own operators. */
-#include <math.h>
-#include <unistd.h>
-
-#include "adze/adze.h"
-#include "adze/onnx.h"
-#include "errors.h"
-#include "onnx/wire_writer.h"
-#include "temporary.h"
-
-static adz_scope *scope;
-
-static int open_scope(void **state)
-{
-    (void)state;
-    scope = adz_scope_open();
-    return scope == NULL;
-}
-
-static int close_scope(void **state)
-{
-    (void)state;
-    const bool failed = adz_error_code() != ADZ_OK;
-    adz_error_clear();
-    adz_scope_close(scope);
-    return failed;
-}
-
-/* The module of a graph, which it ends. */
-static adz_module *load(wire *graph)
-{
-    const char *path = temporary_path("net.onnx");
-    assert_true(wire_save_model(path, graph, 17));
-    adz_module *net = adz_onnx_load(path, NULL);
-    if (net == NULL) {
-        fail_msg("%s", adz_error_message());
-    }
-    return net;
-}
+#include "onnx/loaded.h"
 
 /* Calls a network of up to two inputs; result i. */
 static adz_tensor *call(adz_module *net, adz_tensor *a, adz_tensor *b, size_t result)
@@ -50,13 +13,6 @@ static adz_tensor *call(adz_module *net, adz_tensor *a, adz_tensor *b, size_t re
     adz_values_free(&in);
     adz_values_free(&out);
     return y;
-}
-
-static void expect_close(adz_tensor *a, adz_tensor *b)
-{
-    if (a == NULL || b == NULL || !adz_allclose(a, b, 1e-6, 1e-6, true)) {
-        fail_msg("%s: %s and %s differ", adz_error_message(), adz_text_shape(a), adz_text_shape(b));
-    }
 }
 
 static void put_int(wire *graph, const char *name, int64_t number)
@@ -106,10 +62,8 @@ static void branches_without_a_graph_are_refused(void **state)
     wire_attribute_graph(&node, "then_branch", &only);
     wire_put_node(&graph, &node);
     wire_output(&graph, "y", WIRE_FLOAT, "N");
-    const char *path = temporary_path("net.onnx");
-    assert_true(wire_save_model(path, &graph, 17));
-    assert_null(adz_onnx_load(path, NULL));
-    expect_error(ADZ_ERR_FORMAT, "\"else_branch\" must be a graph without inputs that gives 1");
+    expect_not_loaded(
+        &graph, 17, ADZ_ERR_FORMAT, "\"else_branch\" must be a graph without inputs that gives 1");
 }
 
 /* ---- Loop ---- */
@@ -402,10 +356,7 @@ static void unknown_activations_are_refused(void **state)
     wire_attribute_texts(&node, "activations", "Affine");
     wire_put_node(&graph, &node);
     wire_output(&graph, "y", WIRE_FLOAT, NULL);
-    const char *path = temporary_path("net.onnx");
-    assert_true(wire_save_model(path, &graph, 17));
-    assert_null(adz_onnx_load(path, NULL));
-    expect_error(ADZ_ERR_UNSUPPORTED, "activation \"Affine\" is not supported");
+    expect_not_loaded(&graph, 17, ADZ_ERR_UNSUPPORTED, "activation \"Affine\" is not supported");
 }
 
 /* ---- Resize ---- */
@@ -449,19 +400,17 @@ static void images_are_resized(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(branches_are_chosen_by_each_call, open_scope, close_scope),
-        cmocka_unit_test_setup_teardown(
-            branches_without_a_graph_are_refused, open_scope, close_scope),
-        cmocka_unit_test_setup_teardown(loops_carry_and_gather, open_scope, close_scope),
-        cmocka_unit_test_setup_teardown(
-            a_loop_without_turns_gives_its_input, open_scope, close_scope),
-        cmocka_unit_test_setup_teardown(scans_run_along_an_axis, open_scope, close_scope),
-        cmocka_unit_test_setup_teardown(functions_are_inlined, open_scope, close_scope),
-        cmocka_unit_test_setup_teardown(an_lstm_is_the_library_s, open_scope, close_scope),
-        cmocka_unit_test_setup_teardown(directions_and_activations, open_scope, close_scope),
-        cmocka_unit_test_setup_teardown(step_by_step_is_the_same, open_scope, close_scope),
-        cmocka_unit_test_setup_teardown(unknown_activations_are_refused, open_scope, close_scope),
-        cmocka_unit_test_setup_teardown(images_are_resized, open_scope, close_scope),
+        TEST(branches_are_chosen_by_each_call),
+        TEST(branches_without_a_graph_are_refused),
+        TEST(loops_carry_and_gather),
+        TEST(a_loop_without_turns_gives_its_input),
+        TEST(scans_run_along_an_axis),
+        TEST(functions_are_inlined),
+        TEST(an_lstm_is_the_library_s),
+        TEST(directions_and_activations),
+        TEST(step_by_step_is_the_same),
+        TEST(unknown_activations_are_refused),
+        TEST(images_are_resized),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

@@ -2,60 +2,8 @@
  * types, older opsets, and what it refuses. */
 #include <math.h>
 #include <pthread.h>
-#include <unistd.h>
 
-#include "adze/adze.h"
-#include "adze/onnx.h"
-#include "errors.h"
-#include "onnx/wire_writer.h"
-#include "temporary.h"
-
-static adz_scope *scope;
-
-static int open_scope(void **state)
-{
-    (void)state;
-    scope = adz_scope_open();
-    return scope == NULL;
-}
-
-static int close_scope(void **state)
-{
-    (void)state;
-    const bool failed = adz_error_code() != ADZ_OK;
-    adz_error_clear();
-    adz_scope_close(scope);
-    return failed;
-}
-
-static adz_module *load_at(wire *graph, int64_t opset, const adz_onnx_load_options *options)
-{
-    const char *path = temporary_path("net.onnx");
-    assert_true(wire_save_model(path, graph, opset));
-    return adz_onnx_load(path, options);
-}
-
-static adz_module *load(wire *graph)
-{
-    adz_module *net = load_at(graph, 17, NULL);
-    if (net == NULL) {
-        fail_msg("%s", adz_error_message());
-    }
-    return net;
-}
-
-static void expect_close(adz_tensor *a, adz_tensor *b)
-{
-    if (a == NULL || b == NULL || adz_tensor_dtype(a) != adz_tensor_dtype(b) ||
-        !adz_allclose(a, b, 1e-6, 1e-6, true)) {
-        fail_msg("%s: %s and %s differ", adz_error_message(), adz_text_shape(a), adz_text_shape(b));
-    }
-}
-
-static void put_ints(wire *graph, const char *name, const int64_t *numbers, int64_t n)
-{
-    wire_initializer(graph, name, WIRE_INT64, 1, &n, numbers, (size_t)n * sizeof *numbers);
-}
+#include "onnx/loaded.h"
 
 static void put_floats(wire *graph, const char *name, int64_t rows, int64_t columns, float first)
 {
@@ -280,7 +228,7 @@ static void halves_become_floats(void **state)
         wire_input(&graph, "x", WIRE_FLOAT16, "3");
         wire_simple(&graph, "Add", "x w", "y");
         wire_output(&graph, "y", WIRE_FLOAT16, "3");
-        adz_module *net = load_at(&graph, 17, &o);
+        adz_module *net = load_with(&graph, 17, &o);
         assert_int_equal(adz_onnx_input_dtype_at(net, 0), o.dtype);
         adz_tensor *x = adz_ones(ADZ_SHAPE(3), o.dtype);
         adz_tensor *y = adz_module_forward(net, x);
@@ -305,8 +253,7 @@ static void older_meanings(void **state)
         wire_attribute_int(&node, "axis", 0);
         wire_put_node(&graph, &node);
         wire_output(&graph, "y", WIRE_FLOAT, "2 3");
-        adz_module *net = load_at(&graph, 6, NULL);
-        assert_non_null(net);
+        adz_module *net = load_at(&graph, 6);
         adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F32);
         adz_tensor *y = adz_module_forward(net, x);
         if (broadcast != 0) {
@@ -337,7 +284,7 @@ static void reductions_of_all_and_of_nothing(void **state)
             wire_put_node(&graph, &node);
             wire_output(&graph, names[i], WIRE_FLOAT, NULL);
         }
-        adz_module *net = load_at(&graph, 18, NULL);
+        adz_module *net = load_at(&graph, 18);
         adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F32);
         adz_tensor *y = adz_module_forward(net, x);
         expect_close(y, noop ? adz_square(x) : adz_sum(adz_square(x), ADZ_ALL_DIMS, ADZ_KEEPDIM));
@@ -360,8 +307,7 @@ static void expect_node_refused(wire *node, int64_t opset, const char *says)
     wire_text(node, 3, "the node");
     wire_put_node(&graph, node);
     wire_output(&graph, "y", WIRE_FLOAT, "3");
-    assert_null(load_at(&graph, opset, NULL));
-    expect_error(ADZ_ERR_UNSUPPORTED, says);
+    expect_not_loaded(&graph, opset, ADZ_ERR_UNSUPPORTED, says);
 }
 
 static void expect_refused(const char *type, const char *attribute, int64_t opset, const char *says)
@@ -411,11 +357,7 @@ static void expect_refused_call(wire *node, adz_tensor *x, const char *says)
     wire_input(&graph, "x", adz_tensor_dtype(x) == ADZ_I32 ? WIRE_INT32 : WIRE_FLOAT, NULL);
     wire_put_node(&graph, node);
     wire_output(&graph, "y", adz_tensor_dtype(x) == ADZ_I32 ? WIRE_INT32 : WIRE_FLOAT, NULL);
-    adz_module *net = load_at(&graph, 10, NULL);
-    if (net == NULL) {
-        adz_error_clear();
-        fail_msg("not loaded");
-    }
+    adz_module *net = load_at(&graph, 10);
     assert_null(adz_module_forward(net, x));
     expect_error(ADZ_ERR_UNSUPPORTED, says);
     adz_module_release(&net);
@@ -477,7 +419,6 @@ static void two_threads_call_one_network(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, open_scope, close_scope)
     const struct CMUnitTest tests[] = {
         TEST(weights_are_named_as_in_the_file),
         TEST(names_that_cannot_be_split),
@@ -492,7 +433,5 @@ int main(void)
         TEST(what_onnx_leaves_open_is_refused),
         TEST(two_threads_call_one_network),
     };
-    const int failed = cmocka_run_group_tests(tests, temporary_begin, NULL);
-    temporary_end(NULL);
-    return failed;
+    return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

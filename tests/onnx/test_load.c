@@ -1,37 +1,15 @@
 /* Networks written as ONNX and read again: the same numbers, gradients and names. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "adze/adze.h"
 #include "adze/onnx.h"
 #include "errors.h"
 #include "export/networks.h"
-
-static char folder[] = "adze-load-XXXXXX";
-static char path[64];
-
-static int begin(void **state)
-{
-    (void)state;
-    if (mkdtemp(folder) == NULL) {
-        return -1;
-    }
-    snprintf(path, sizeof path, "%s/net.onnx", folder);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    remove(path);
-    return rmdir(folder);
-}
+#include "temporary.h"
 
 /* The module as it is after writing and reading. */
 static adz_module *read_back(
     adz_module *net, adz_tensor *x, adz_batch_dimension batch, const adz_onnx_load_options *o)
 {
+    const char *path = temporary_path("net.onnx");
     adz_onnx_options options = ADZ_ONNX_OPTIONS;
     options.batch_dimension = batch;
     if (network_write(net, x, path, &options) != ADZ_OK) {
@@ -61,7 +39,7 @@ static void same_numbers_and_names(void **state)
     adz_tensor *x = adz_randn(ADZ_SHAPE(5, 8), ADZ_F32);
     adz_module *read = read_back(net, x, ADZ_BATCH_FREE, NULL);
     assert_non_null(read);
-    remove(path); /* the module owns all it needs */
+    remove(temporary_path("net.onnx")); /* the module owns all it needs */
     assert_false(adz_module_is_training(read));
     expect_close(adz_module_forward(read, x), adz_module_forward(net, x), 0);
     adz_tensor *more = adz_randn(ADZ_SHAPE(9, 8), ADZ_F32);
@@ -165,6 +143,7 @@ static void capture_and_write(const char *name, adz_module *read, adz_tensor *x,
     adz_plan_get_info(plan, &info, sizeof info);
     assert_true(info.captured);
     adz_plan_free(&plan);
+    const char *path = temporary_path("net.onnx");
     adz_onnx_options all = ADZ_ONNX_OPTIONS;
     all.allow_nonfinite = true; /* constants of formulas may be NaN */
     if (adz_module_write_onnx(read, x, path, &all) != ADZ_OK) {
@@ -216,5 +195,5 @@ int main(void)
         cmocka_unit_test(in_double_and_partly_trained),
         cmocka_unit_test(networks_read_back),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

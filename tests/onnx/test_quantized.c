@@ -1,25 +1,7 @@
 /* Quantised operators, against the formulas of ONNX in plain C. */
 #include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include "adze/adze.h"
-#include "adze/onnx.h"
-#include "errors.h"
-#include "onnx/wire_writer.h"
-#include "temporary.h"
-
-/* The module of a graph, which it ends. */
-static adz_module *load(wire *graph)
-{
-    const char *path = temporary_path("net.onnx");
-    assert_true(wire_save_model(path, graph, 21));
-    adz_module *net = adz_onnx_load(path, NULL);
-    if (net == NULL) {
-        fail_msg("%s", adz_error_message());
-    }
-    return net;
-}
+#include "onnx/loaded.h"
 
 static double at(const adz_tensor *t, int64_t i)
 {
@@ -49,8 +31,7 @@ static void rows_have_their_scales(void **state)
     wire_attribute_int(&node, "axis", 0);
     wire_put_node(&graph, &node);
     wire_output(&graph, "y", WIRE_FLOAT, "3 N");
-    adz_scope *scope = adz_scope_open();
-    adz_module *net = load(&graph);
+    adz_module *net = load_at(&graph, 21);
     adz_tensor *x = adz_mul_number(adz_randn(ADZ_SHAPE(ROWS, COLUMNS), ADZ_F32), 4);
     adz_tensor *y = adz_module_forward(net, x);
     assert_non_null(y);
@@ -64,7 +45,6 @@ static void rows_have_their_scales(void **state)
     }
     assert_true(cut); /* some left the range */
     adz_module_release(&net);
-    adz_scope_close(scope);
 }
 
 /* Half a step goes to the even number: 0.5, 1.5, 2.5 and -0.5. */
@@ -78,15 +58,13 @@ static void halves_go_to_even_numbers(void **state)
     wire_input(&graph, "x", WIRE_FLOAT, "N");
     wire_simple(&graph, "QuantizeLinear", "x s", "q");
     wire_output(&graph, "q", WIRE_UINT8, "N");
-    adz_scope *scope = adz_scope_open();
-    adz_module *net = load(&graph);
+    adz_module *net = load_at(&graph, 21);
     adz_tensor *q = adz_module_forward(net, adz_tensor_from(numbers, ADZ_SHAPE(5), ADZ_F32));
     assert_non_null(q);
     for (int64_t i = 0; i < 5; ++i) {
         assert_true(at(q, i) == wanted[i]);
     }
     adz_module_release(&net);
-    adz_scope_close(scope);
 }
 
 /* A matrix is quantised by its range, multiplied as integers, and scaled back. */
@@ -110,8 +88,7 @@ static void products_of_integers_are_exact(void **state)
     wire_output(&graph, "y", WIRE_INT32, "N 4");
     wire_output(&graph, "q", WIRE_UINT8, "N 700");
     wire_output(&graph, "z", WIRE_UINT8, "");
-    adz_scope *scope = adz_scope_open();
-    adz_module *net = load(&graph);
+    adz_module *net = load_at(&graph, 21);
     adz_values *in = adz_values_new(), *out = adz_values_new();
     adz_values_add(in, "", adz_add_number(adz_randn(ADZ_SHAPE(N, K), ADZ_F32), 1));
     assert_int_equal(adz_module_call(net, in, out), ADZ_OK);
@@ -130,7 +107,6 @@ static void products_of_integers_are_exact(void **state)
     adz_values_free(&in);
     adz_values_free(&out);
     adz_module_release(&net);
-    adz_scope_close(scope);
 }
 
 static void other_types_are_refused(void **state)
@@ -142,19 +118,16 @@ static void other_types_are_refused(void **state)
     wire_attribute_int(&node, "output_dtype", 22);
     wire_put_node(&graph, &node);
     wire_output(&graph, "q", WIRE_UINT8, "N");
-    const char *path = temporary_path("net.onnx");
-    assert_true(wire_save_model(path, &graph, 21));
-    assert_null(adz_onnx_load(path, NULL));
-    expect_error(ADZ_ERR_UNSUPPORTED, "the type of its zero point is int4");
+    expect_not_loaded(&graph, 21, ADZ_ERR_UNSUPPORTED, "the type of its zero point is int4");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_have_their_scales),
-        cmocka_unit_test(halves_go_to_even_numbers),
-        cmocka_unit_test(products_of_integers_are_exact),
-        cmocka_unit_test(other_types_are_refused),
+        TEST(rows_have_their_scales),
+        TEST(halves_go_to_even_numbers),
+        TEST(products_of_integers_are_exact),
+        TEST(other_types_are_refused),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }
