@@ -49,6 +49,12 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The larger number; NaN if one is. */
+static double larger(double a, double b)
+{
+    return a > b || a != a ? a : b;
+}
+
 static double round_of(int side, law_state *state)
 {
     const double *arg[IN + OUT + 8];
@@ -90,9 +96,9 @@ int main(void)
         }
     for (side = 1; side < SIDES; ++side)
         for (i = 0; i < OUT; ++i) {
-            worst = fmax(worst, fabs(y[0][i] - y[side][i]));
+            worst = larger(worst, fabs(y[0][i] - y[side][i]));
             for (k = 0; k < IN; ++k) /* CasADi has columns one after another */
-                worst = fmax(worst, fabs(d[0][i * IN + k] - d[side][k * OUT + i]));
+                worst = larger(worst, fabs(d[0][i * IN + k] - d[side][k * OUT + i]));
         }
     printf("%%.3e", worst);
     for (side = 0; side < SIDES; ++side) printf(" %%.6e", best[side]);

@@ -189,7 +189,7 @@ int main(int argc, char **argv)
     adz_on_error(end_on_error, "bench-conv");
     adz_set_num_threads(threads);
     work w = new_work(kind, argc == 4 ? argv[3] : NULL);
-    answer_lines(&(side){ run, first, run_captured }, &w);
+    answer_lines(&(side){ .step = run, .first = first, .captured = run_captured }, &w);
     adz_optimizer_release(&w.sgd);
     adz_module_release(&w.network);
     adz_release(&w.x);

@@ -76,7 +76,7 @@ int main(int argc, char **argv)
     adz_set_num_threads(threads);
     model m = new_model();
     save(&m, argc == 3 ? argv[2] : NULL);
-    answer_lines(&(side){ step, first, NULL }, &m);
+    answer_lines(&(side){ .step = step, .first = first }, &m);
     adz_release(&m.x);
     adz_release(&m.target);
     adz_optimizer_release(&m.adam);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers.h"
 #include "bench.h"
 #include "start.h"
 
@@ -175,13 +176,11 @@ static work new_work(const layer *of, const char *path)
 }
 
 /* The mean of the squares of the result and a part of its own for each element. */
-static double first_of(work *w)
+static double first_of(void *user)
 {
-    adz_scope *scope = adz_scope_open();
+    work *w = user;
     adz_tensor *y = adz_add(adz_detach(w->layer->forward(w)), w->upstream);
-    const double value = adz_item(adz_mean(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM));
-    adz_scope_close(scope);
-    return value;
+    return adz_item(adz_mean(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM));
 }
 
 static void call(work *w)
@@ -198,8 +197,9 @@ static void call(work *w)
     adz_scope_close(scope);
 }
 
-static void run_timed(work *w)
+static void run_timed(void *user)
 {
+    work *w = user;
     const double start = now(), cpu = processor_time();
     for (int i = 0; i < CALLS; ++i) {
         call(w);
@@ -226,16 +226,7 @@ int main(int argc, char **argv)
     adz_set_num_threads(threads);
     adz_manual_seed(7);
     work w = new_work(of, argv[3]);
-    char line[64];
-    while (fgets(line, sizeof line, stdin) != NULL) {
-        if (strncmp(line, "first", 5) == 0) {
-            printf("%.9g", first_of(&w));
-        } else {
-            run_timed(&w);
-        }
-        puts("");
-        fflush(stdout);
-    }
+    answer_lines(&(side){ .first = first_of, .timed = run_timed }, &w);
     adz_tensor **all[] = { &w.x, &w.weight, &w.bias, &w.upstream };
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
         if (*all[i] != NULL) {

@@ -5,13 +5,14 @@
  * The steps of an optimizer for the weights of a feed-forward block, 768 - 3072 - 768: 4.7 million
  * numbers. FILE gets the parameters and their gradients. For each line on standard input the
  * program makes a step and prints a line: its seconds, by the clock and of the processor, and the
- * mean of the squares of all parameters; for the line "first" that mean alone. Muon has the two
- * matrices only.
+ * mean of the squares of what all steps have changed. For the line "first" it prints the mean of
+ * the squares of all parameters. Muon has the two matrices only.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers.h"
 #include "bench.h"
 #include "start.h"
 
@@ -53,7 +54,7 @@ static const char *const names[] = { "w0", "w1", "w2", "w3" };
 static const char *const gradient_names[] = { "g0", "g1", "g2", "g3" };
 
 typedef struct {
-    adz_tensor *w[PARAMETERS];
+    adz_tensor *w[PARAMETERS], *start[PARAMETERS];
     int n;
     adz_optimizer *optimizer;
 } work;
@@ -66,7 +67,8 @@ static work new_work(const maker *of, const char *path)
     work w = { .n = of->matrices ? 2 : PARAMETERS };
     start_tensor start[2 * PARAMETERS];
     for (int i = 0; i < w.n; ++i) {
-        w.w[i] = adz_requires_grad_(adz_keep(adz_randn(shapes[i], ADZ_F32)), true);
+        w.start[i] = adz_keep(adz_randn(shapes[i], ADZ_F32));
+        w.w[i] = adz_requires_grad_(adz_keep(adz_clone(w.start[i])), true);
         adz_tensor *g = adz_randn(shapes[i], ADZ_F32);
         adz_tensor_set_grad(w.w[i], g);
         start[2 * i] = (start_tensor){ names[i], w.w[i] };
@@ -78,23 +80,32 @@ static work new_work(const maker *of, const char *path)
     return w;
 }
 
-static double mean_of(work *w)
+/* The mean of the squares of all parameters, or of what the steps have changed. */
+static double mean_of(const work *w, bool changed)
 {
-    adz_scope *scope = adz_scope_open();
     double sum = 0;
     for (int i = 0; i < w->n; ++i) {
-        sum += adz_item(adz_mean(adz_square(adz_detach(w->w[i])), ADZ_ALL_DIMS, ADZ_DROPDIM));
+        adz_tensor *t = adz_detach(w->w[i]);
+        t = changed ? adz_sub(t, w->start[i]) : t;
+        sum += adz_item(adz_mean(adz_square(t), ADZ_ALL_DIMS, ADZ_DROPDIM));
     }
-    adz_scope_close(scope);
     return sum / w->n;
 }
 
-static void run_timed(work *w)
+static double first_of(void *user)
 {
+    return mean_of(user, false);
+}
+
+static void run_timed(void *user)
+{
+    const work *w = user;
     const double start = now(), cpu = processor_time();
     adz_optimizer_step(w->optimizer);
     const double seconds = now() - start, processor = processor_time() - cpu;
-    printf("%.9f %.9f %.9g", seconds, processor, mean_of(w));
+    adz_scope *scope = adz_scope_open();
+    printf("%.9f %.9f %.9g", seconds, processor, mean_of(w, true));
+    adz_scope_close(scope);
 }
 
 int main(int argc, char **argv)
@@ -112,19 +123,11 @@ int main(int argc, char **argv)
     adz_set_num_threads(threads);
     adz_manual_seed(7);
     work w = new_work(of, argv[3]);
-    char line[64];
-    while (fgets(line, sizeof line, stdin) != NULL) {
-        if (strncmp(line, "first", 5) == 0) {
-            printf("%.9g", mean_of(&w));
-        } else {
-            run_timed(&w);
-        }
-        puts("");
-        fflush(stdout);
-    }
+    answer_lines(&(side){ .first = first_of, .timed = run_timed }, &w);
     adz_optimizer_release(&w.optimizer);
     for (int i = 0; i < w.n; ++i) {
         adz_release(&w.w[i]);
+        adz_release(&w.start[i]);
     }
     return EXIT_SUCCESS;
 }

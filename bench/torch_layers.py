@@ -8,13 +8,11 @@ ends with 1. Only the ratio means something, because other work on the machine s
 """
 
 import argparse
-import json
-import statistics
 import sys
 import time
 
 from peers import run_with
-from turns import both_sides, load_start
+from turns import both_sides, compare_calls, load_start
 
 CALLS = 8
 LAYERS = ('conv3x3', 'conv1x1', 'depthwise', 'depthwise2', 'grouped', 'stem', 'transposed', 'max_pool2',
@@ -72,25 +70,7 @@ def torch_side(layer, threads, start):
 
 def compare(program, layer, threads, rounds, as_json):
     sides = both_sides(__file__, program, [layer, threads], threads, tolerance=1e-5)
-    checked = {name: side.step()[2] for name, side in sides.items()}
-    if abs(checked['adze'] - checked['PyTorch']) > 1e-4 * abs(checked['PyTorch']):
-        sys.exit(f'{layer}: the gradients differ: {checked}')
-    times = {name: [] for name in sides}
-    for _ in range(rounds):
-        for name, side in sides.items():
-            times[name].append(side.step()[:2])
-    for side in sides.values():
-        side.end()
-    least = {name: [1e3 * min(t[k] for t in times[name]) for k in (0, 1)] for name in sides}
-    paired = statistics.median(t[0] / a[0] for t, a in zip(times['PyTorch'], times['adze']))
-    ratios = {'median': paired, 'least': least['PyTorch'][0] / least['adze'][0],
-              'processor': least['PyTorch'][1] / least['adze'][1]}
-    if as_json:
-        return print(json.dumps({'name': layer, 'threads': threads, 'ratio': ratios, **{
-            name: {'least_ms': t[0], 'processor_ms': t[1]} for name, t in least.items()}}), flush=True)
-    print(f'{layer:10}, {threads} threads: PyTorch {least["PyTorch"][0]:8.3f} ms, adze {least["adze"][0]:8.3f} ms '
-          f'at least; adze is {ratios["median"]:.2f} times as fast by medians, {ratios["least"]:.2f} by minima, '
-          f'{ratios["processor"]:.2f} by processor time', flush=True)
+    compare_calls(sides, layer, threads, rounds, 'the gradients', as_json=as_json)
 
 
 def main():

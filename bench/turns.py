@@ -132,3 +132,30 @@ def compare_steps(sides, name, threads, rounds, as_json=False):
     print(f'{name}, {threads} threads: adze is {ratios["median"]:.2f} times as fast by medians, '
           f'{ratios["least"]:.2f} by minima, {ratios["processor"]:.2f} by processor time; by its own count its '
           f'peak grows by {first["adze"][3] / 1e6:.1f} and {later["adze"][3] / 1e6:.1f} MB', flush=True)
+
+
+def compare_calls(sides, name, threads, rounds, checked, tolerance=1e-4, as_json=False):
+    """Runs both sides in turn and prints their times. The third number of an answer describes the results so far, and
+    `checked` names them. The script ends with 1 if the last ones differ by more than the tolerance, relative to
+    PyTorch's. The first answers are not timed. The ratios are PyTorch's time over adze's."""
+    for process in sides.values():
+        process.step()
+    times, last = {side: [] for side in sides}, {}
+    for _ in range(rounds):
+        for side, process in sides.items():
+            *its, last[side] = process.step()
+            times[side].append(its)
+    for process in sides.values():
+        process.end()
+    if not abs(last['adze'] - last['PyTorch']) <= tolerance * abs(last['PyTorch']):  # NaN is never near
+        sys.exit(f'{name}: {checked} differ: {last}')
+    least = {side: [1e3 * min(t[k] for t in times[side]) for k in (0, 1)] for side in sides}
+    paired = statistics.median(t[0] / a[0] for t, a in zip(times['PyTorch'], times['adze']))
+    ratios = {'median': paired, 'least': least['PyTorch'][0] / least['adze'][0],
+              'processor': least['PyTorch'][1] / least['adze'][1]}
+    if as_json:
+        return print(json.dumps({'name': name, 'threads': threads, 'ratio': ratios, **{
+            side: {'least_ms': t[0], 'processor_ms': t[1]} for side, t in least.items()}}), flush=True)
+    print(f'{name:10}, {threads} threads: PyTorch {least["PyTorch"][0]:8.3f} ms, adze {least["adze"][0]:8.3f} ms '
+          f'at least; adze is {ratios["median"]:.2f} times as fast by medians, {ratios["least"]:.2f} by minima, '
+          f'{ratios["processor"]:.2f} by processor time', flush=True)

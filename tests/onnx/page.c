@@ -67,10 +67,9 @@ bool page_add(suite_page *page, const suite_case *c, outcome result, const char 
     return true;
 }
 
-long page_count(const suite_page *page, outcome result)
+long page_wrong(const suite_page *page)
 {
-    return result == WRONG ? page->held[WRONG] + page->other[WRONG] + page->pytorch[WRONG]
-                           : page->held[result];
+    return page->held[WRONG] + page->other[WRONG] + page->pytorch[WRONG];
 }
 
 static void print_line(FILE *stream, const char *what, const long counts[OUTCOMES])

@@ -14,9 +14,8 @@ void page_free(suite_page *page);
 /** false if there is no room for one more operator. */
 bool page_add(suite_page *page, const suite_case *c, outcome result, const char *text);
 
-/** Cases whose dtypes adze holds: those that passed or were refused; of all cases, those that were
- * wrong. */
-long page_count(const suite_page *page, outcome result);
+/** How many of all cases were wrong. */
+long page_wrong(const suite_page *page);
 
 void page_print(const suite_page *page, FILE *stream);
 bool page_write(const suite_page *page, const char *path);

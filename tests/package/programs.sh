@@ -2,9 +2,9 @@
 # Lists the programs that must build against the installed library, one a line, as
 #   NAME LIBRARY FILE...
 # LIBRARY is adze, or the libraries of src/shelves.txt that the program needs, as adze-zoo,adze-onnx.
-# Each example is a file examples/NAME.c or a folder examples/NAME, and an installed program a folder programs/NAME. To a folder, and to a file that includes one of
-# its headers, belongs what is in examples/shared and examples/text. If a folder includes a header of another
-# program, the C file of that header's name belongs to it.
+# Each example is a file examples/NAME.c or a folder examples/NAME, and an installed program a folder programs/NAME.
+# To a folder, and to a file that includes one of its headers, belongs what is in examples/shared and examples/text.
+# If a folder includes a header of another program, the C file of that header's name belongs to it.
 #   programs.sh TOP
 set -eu
 top=$1
