@@ -68,12 +68,10 @@ static void the_first_error_of_a_user_stays(void **state)
 
 /* ---- compositions ---------------------------------------------------------------------------- */
 
-/* A composition whose index is out of range: adz_scatter_add finds it. */
-static adz_tensor *add_beyond(void)
+/* A composition whose dimension is out of range, which adz_norm finds. */
+static adz_tensor *norm_beyond(void)
 {
-    adz_tensor *index = adz_full(ADZ_SHAPE(1), 7, ADZ_I64),
-               *source = adz_ones(ADZ_SHAPE(1), ADZ_F32);
-    return adz_index_add(adz_ones(ADZ_SHAPE(3), ADZ_F32), 0, index, source, 1);
+    return adz_vector_norm(adz_ones(ADZ_SHAPE(3), ADZ_F32), 2, ADZ_DIMS(7), false);
 }
 
 /* The callback of an error may call adze, whose errors are none of the composition's. */
@@ -92,17 +90,20 @@ static void errors_of_compositions_name_them(void **state)
 {
     (void)state;
     heard h = { 0 };
-    assert_null(add_beyond());
-    assert_string_equal(adz_error_operator(), "index_add");
-    expect_error(ADZ_ERR_INDEX, "index_add: index 7 at position [0]");
+    assert_null(norm_beyond());
+    assert_string_equal(adz_error_operator(), "vector_norm");
+    expect_error(ADZ_ERR_DIM, "vector_norm: dimension 7 is");
     assert_null(adz_addcmul(NULL, NULL, NULL, 1));
     assert_string_equal(adz_error_operator(), "addcmul");
     adz_error_clear();
+    assert_null(adz_relu6(NULL)); /* which calls the composition adz_hardtanh */
+    assert_string_equal(adz_error_operator(), "relu6");
+    adz_error_clear();
     adz_on_error(hear_and_fail, &h);
-    assert_null(add_beyond());
+    assert_null(norm_beyond());
     assert_int_equal(h.calls, 2);
     assert_ptr_equal(strstr(h.message, "matmul: "), h.message);
-    expect_error(ADZ_ERR_INDEX, "index_add: index 7");
+    expect_error(ADZ_ERR_DIM, "vector_norm: dimension 7 is");
     adz_on_error(adz_quiet, NULL);
 }
 
@@ -122,11 +123,11 @@ static void a_jump_ends_the_name_of_a_composition(void **state)
     (void)state;
     adz_on_error(leave, NULL);
     if (setjmp(behind) == 0) {
-        add_beyond();
+        norm_beyond();
         fail();
     }
     adz_on_error(adz_quiet, NULL);
-    expect_error(ADZ_ERR_INDEX, "index_add: index 7");
+    expect_error(ADZ_ERR_DIM, "vector_norm: dimension 7 is");
     assert_null(adz_matmul(adz_ones(ADZ_SHAPE(3), ADZ_F32), adz_ones(ADZ_SHAPE(4), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "matmul: ");
 }

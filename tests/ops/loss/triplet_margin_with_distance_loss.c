@@ -40,8 +40,8 @@ static adz_tensor *failing(adz_tensor *a, adz_tensor *b, void *user)
 FACT(a_failing_distance_is_an_error)
 {
     adz_tensor *x = adz_ones(ADZ_SHAPE(5, 4), ADZ_F64);
-    ASSERT_REFUSED(
-        adz_triplet_margin_with_distance_loss(x, x, x, failing, NULL, NULL), ADZ_ERR_SHAPE, "[7]");
+    ASSERT_REFUSED(adz_triplet_margin_with_distance_loss(x, x, x, failing, NULL, NULL),
+        ADZ_ERR_SHAPE, "reshape: ");
 }
 
 /* Returns NULL without an error in the call whose number is *user. */
