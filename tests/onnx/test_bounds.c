@@ -138,6 +138,22 @@ static void extrapolated_elements_are_the_number(void **state)
     assert_true(adz_item(adz_select(y, 0, 2)) == 5);
 }
 
+/* With this scale the weights of a row would take 10^30 steps. */
+static void scales_of_antialias_are_bounded(void **state)
+{
+    (void)state;
+    wire graph = { 0 };
+    put_floats(&graph, "r", 1, (const int64_t[]){ 2 }, (const float[]){ 0, 1e30f });
+    put_floats(&graph, "s", 1, (const int64_t[]){ 1 }, (const float[]){ 1e-30f });
+    wire node = wire_node("Resize", "x r s", "y");
+    wire_attribute_text(&node, "coordinate_transformation_mode", "tf_crop_and_resize");
+    wire_attribute_text(&node, "mode", "linear");
+    wire_attribute_int(&node, "antialias", 1);
+    wire_put_node(&graph, &node);
+    assert_null(run(&graph, 18, adz_ones(ADZ_SHAPE(4), ADZ_F32)));
+    expect_error(ADZ_ERR_UNSUPPORTED, "antialias with scale");
+}
+
 /* ---- sequences ------------------------------------------------------------------------------ */
 
 static void past_inputs_fit_the_kernel(void **state)
@@ -189,6 +205,7 @@ int main(void)
         TEST(groups_divide_the_channels),
         TEST(unpooled_sizes_are_bounded),
         TEST(extrapolated_elements_are_the_number),
+        TEST(scales_of_antialias_are_bounded),
         TEST(past_inputs_fit_the_kernel),
         TEST(gates_are_needed),
         TEST(powers_of_integers_are_exact),

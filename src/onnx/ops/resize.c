@@ -155,6 +155,12 @@ static void fill_row(const resizing *r, const axis *a, double at, double *row)
 /* y[pre, out, post] = W[out, in] x[pre, in, post], with all of x's other dimensions. */
 static adz_tensor *weighted(const resizing *r, adz_tensor *x, int dim, const axis *a)
 {
+    /* Only a region much larger than x has such a scale. Each row would take 1 / scale steps. */
+    if (r->antialias && a->scale * (double)a->in < 0.5 && a->out > 0) {
+        return adzi_reader_fail(r->call, ADZ_ERR_UNSUPPORTED,
+            "antialias with scale %s of %lld elements is not supported", adz_text_number(a->scale),
+            (long long)a->in);
+    }
     /* adzi_reader_alloc refuses SIZE_MAX */
     const bool many = a->in > 0 && a->out > INT64_MAX / a->in;
     const size_t n = many ? SIZE_MAX : (size_t)(a->in * a->out);
