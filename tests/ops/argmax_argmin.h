@@ -53,8 +53,19 @@ static void all_of_a_transposed(void **state)
     adz_scope_close(scope);
 }
 
+/* A reduction joins chunks of 512 elements. */
+static void the_first_nan_of_several_chunks(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *at = adz_arange(0, 2000, 1, ADZ_F32);
+    adz_tensor *x = adz_masked_fill(at, adz_ge_number(adz_remainder_number(at, 700), 650), NAN);
+    assert_int_equal(adz_item_i64(tested.position(x, ADZ_ALL_DIMS, ADZ_DROPDIM)), 650);
+    adz_scope_close(scope);
+}
+
 static const struct CMUnitTest facts[] = { cmocka_unit_test(the_first_of_equals_and_nan),
-    cmocka_unit_test(all_of_a_transposed) };
+    cmocka_unit_test(the_first_nan_of_several_chunks), cmocka_unit_test(all_of_a_transposed) };
 
 /* clang-format off */
 #define ARGMAX_ARGMIN_CASE(op) \

@@ -36,10 +36,20 @@ FACT(whole_numbers_and_bools)
     ASSERT_VALUES(y, ADZ_BOOL, 0, 1);
 }
 
+/* Nothing of src is written, so its gradient is 0 and not missing. */
+FACT(an_empty_index_gives_src_zeros)
+{
+    adz_tensor *x = LEAF(1, 2), *src = LEAF(3);
+    adz_tensor *y = adz_scatter(x, 0, adz_zeros(ADZ_SHAPE(0), ADZ_I64), src);
+    ASSERT_VALUES(y, ADZ_F64, 1, 2);
+    ASSERT_VALUES(gradient_of(y, src), ADZ_F64, 0);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(the_last_of_several_stays),
     cmocka_unit_test(what_lies_beyond_the_index_is_not_written),
     cmocka_unit_test(whole_numbers_and_bools),
+    cmocka_unit_test(an_empty_index_gives_src_zeros),
 };
 
 const op_case scatter_case = {

@@ -53,6 +53,8 @@ FACT(an_empty_index_changes_nothing)
     adz_tensor *y = adz_scatter_add(x, 0, adz_zeros(ADZ_SHAPE(0, 4), ADZ_I64), src);
     ASSERT_VALUES(y, ADZ_F64, 1, 2);
     ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 1, 1);
+    y = adz_scatter_add(x, 0, adz_zeros(ADZ_SHAPE(0, 4), ADZ_I64), src);
+    ASSERT_VALUES(gradient_of(y, src), ADZ_F64, 0);
 }
 
 /* The elements of src behind the index get zeros. */
