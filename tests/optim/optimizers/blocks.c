@@ -107,8 +107,9 @@ static int large_launches, block_launches;
 
 static void count(adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
+    const bool copies_a_block = units == BLOCK * (int64_t)sizeof(float); /* a copy counts bytes */
     (void)size;
-    large_launches += units >= LARGE && units != BLOCK * (int64_t)sizeof(float); /* no copy */
+    large_launches += units >= LARGE && !copies_a_block;
     block_launches += units == BLOCK;
     adzi_launch_unobserved(kernel, args, units, grain);
 }
