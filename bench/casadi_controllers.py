@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Model predictive controllers whose model is a trained network: ship's functions against CasADi's expression.
 
-    casadi_controllers.py SHIP [--models pendulum,quadrotor] [--compiler "gcc -O3 -march=native"] [--solves 5] [--json]
+    casadi_controllers.py SHIP [--models pendulum,quadrotor] [--compiler "gcc -O3 -march=native"] [--solves 20] [--json]
 
 A network learns in PyTorch how a pendulum or a planar quadrotor moves in a time step, and torch.onnx.export writes it.
 ship turns the file into functions for casadi.external. ipopt solves the same problem by multiple shooting three times,
@@ -144,7 +144,7 @@ def main():
     parser.add_argument("ship")
     parser.add_argument("--models", default="pendulum,quadrotor")
     parser.add_argument("--compiler", default="gcc -O3 -march=native")
-    parser.add_argument("--solves", type=int, default=5)
+    parser.add_argument("--solves", type=int, default=20)
     parser.add_argument("--json", action="store_true")
     o = parser.parse_args()
     o.ship = str(pathlib.Path(o.ship).resolve())
