@@ -96,6 +96,12 @@ FAULTS = [
     Fault("a symbol that should be hidden", "src/base/version.c", "const char *adz_version(void)",
           "ADZ_API int adz_planted(void);\nint adz_planted(void)\n{\n    return 1;\n}\n\n"
           "const char *adz_version(void)", failed_test("exports")),
+    Fault("a struct that old programs lay out otherwise", "include/adze/base.h",
+          "    size_t cached_bytes; /**< kept for reuse, and the bytes by which blocks are rounded up */\n"
+          "    size_t live_tensors; /**< tensor headers alive, borrowed and kept */\n",
+          "    size_t live_tensors; /**< tensor headers alive, borrowed and kept */\n"
+          "    size_t cached_bytes; /**< kept for reuse, and the bytes by which blocks are rounded up */\n",
+          failed_test(" abi")),
     Fault("a wrong gradient", TABLE, "adz_mul_number(adz_mul(dy, x), 2))",
           "adz_mul_number(adz_mul(dy, x), 2.5))", failed_test("op-square")),
     Fault("a wrong exported file", TABLE, 'C99_ELEMENT("@sin($a)")',

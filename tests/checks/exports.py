@@ -6,7 +6,7 @@ the list below: a library that can call abort, exit or printf is one that may en
 somebody else's program.
 
 usage: exports.py LIBRARY [--asserts] [--clang] [--linked-openblas] [--mpi | --shelf NAME] [--headers FOLDER]
-                  [--must-find TEXT ...]
+                  [--version NAME] [--must-find TEXT ...]
 
 --asserts    a debug build: its assertions may stay
 --clang      the compiler was clang, which calls abort where a cleanup fails while an exception passes
@@ -15,7 +15,8 @@ usage: exports.py LIBRARY [--asserts] [--clang] [--linked-openblas] [--mpi | --s
              message before it aborts. Any other library must not need MPI.
 --shelf      the library is libadze-NAME, one of src/shelves.txt, and calls libadze
 --headers    the public headers: what they do not declare must not be exported, and what a library's own headers
-             declare, by it alone
+             declare, by it alone and in any case
+--version    the version that each exported name carries, ADZE_0.3
 --must-find  turns the check round: it passes when every TEXT is among the findings
 """
 
@@ -73,10 +74,24 @@ OPENBLAS_ALLOWED = [r"cblas_\w+", r"openblas_\w+"]
 MPI_ALLOWED = [r"MPI_\w+", r"ompi_\w+", r"adz_\w+", "stderr|fprintf|fflush|__fprintf_chk|fwrite"]
 
 
-def symbols(library, which):
+def versioned_symbols(library, which):
+    """(name, version) of the symbols. The versions themselves are absolute symbols, and none of these."""
     lines = subprocess.run(["nm", "-D", which, library], check=True, text=True,
                            stdout=subprocess.PIPE).stdout.splitlines()
-    return [line.split()[-1].split("@")[0] for line in lines if line.strip()]
+    parts = [line.split() for line in lines if line.strip()]
+    return [(words[-1].split("@")[0], words[-1].rpartition("@")[2] if "@" in words[-1] else "") for words in parts
+            if words[-2] != "A"]
+
+
+def symbols(library, which):
+    return [name for name, _ in versioned_symbols(library, which)]
+
+
+def unversioned(library, version):
+    """Yields each exported name that does not carry the version."""
+    for name, found in versioned_symbols(library, "--defined-only"):
+        if found != version:
+            yield f"exports {name} with the version {found or 'of nobody'}, not {version}"
 
 
 def misplaced(library, headers, shelf):
@@ -85,8 +100,13 @@ def misplaced(library, headers, shelf):
     declared = {}
     for path in sorted(pathlib.Path(headers).rglob("*.h")):
         own = shelf_of(path.relative_to(headers).as_posix())
+        own = "mpi" if path.name == "mpi.h" else own
         declared.update((name, own) for name in re.findall(r"^ADZ_API\b[^(;]*\b(adz_\w+)\(", path.read_text(encoding="utf-8"), re.M))
-    for name in symbols(library, "--defined-only"):
+    exported = symbols(library, "--defined-only")
+    for name in sorted(declared.keys() - set(exported)):
+        if declared[name] == shelf:
+            yield f"does not export {name}, which its headers declare"
+    for name in exported:
         if name.startswith("adz_") and name not in declared:
             yield f"exports {name}, which no public header declares"
         elif name.startswith("adz_") and declared[name] != shelf:
@@ -139,7 +159,10 @@ def main():
     found = list(findings(arguments[0], arguments[1:]))
     if "--headers" in arguments:
         shelf = arguments[arguments.index("--shelf") + 1] if "--shelf" in arguments else None
+        shelf = "mpi" if "--mpi" in arguments else shelf
         found += misplaced(arguments[0], arguments[arguments.index("--headers") + 1], shelf)
+    if "--version" in arguments:
+        found += unversioned(arguments[0], arguments[arguments.index("--version") + 1])
     if wanted:
         missed = [text for text in wanted if not any(text in line for line in found)]
         for text in missed:
