@@ -66,5 +66,6 @@ int bench_mlp(int argc, char **argv);
 int bench_deep(int argc, char **argv);
 int bench_derivatives(int argc, char **argv);
 int bench_ffn_step(int argc, char **argv);
+int bench_loops(int argc, char **argv);
 
 #endif

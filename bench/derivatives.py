@@ -1,22 +1,18 @@
 #!/usr/bin/env python3
 """Compares derivatives for solvers with torch.func, torch.compile and jitted JAX, round by round in turn, on one thread.
 
-    derivatives.py ADZE_BENCH [--row jacobian,jacobians,jvp,hvp,pinn,ode,implicit,kepler] [--sides torch,compile,jax]
+    derivatives.py ADZE_BENCH [--row jacobian,jacobians,jvp,hvp,pinn,ode,implicit,kepler] [--sides torch,compile,jax,jax-0.4.31]
                    [--rounds 7] [--json]
 
 bench/derivatives.c describes the rows. All sides start from the weights and data of adze's. If their first values
-differ, the script ends with 1. In row ode the sides of torch need torchdiffeq, and diffrax is another side if it is
-installed. Only the ratios mean something, because other work on the machine slows all sides.
+differ, the script ends with 1. JAX 0.4.31 is a side besides today's. In row ode the sides of torch need torchdiffeq, and
+diffrax is another side if it is installed. Only the ratios mean something, because other work on the machine slows all sides.
 """
 
-import argparse
-import importlib.util
-import json
 import os
-import statistics
-import subprocess
 import sys
-import tempfile
+
+import sides
 
 STEPS = {"jacobian": (20000, 300), "jacobians": (400, 60), "jvp": (1000, 100), "hvp": (8000, 300), "pinn": (600, 100),
          "ode": (200, 20), "implicit": (300, 30), "kepler": (2000, 100)}  # adze, peers
@@ -171,7 +167,7 @@ def jax_work(row, given, diffrax):
     import jax
     from jax import numpy as jnp
     jax.config.update("jax_enable_x64", True)
-    w = {name: jnp.asarray(t.numpy()) for name, t in given.items()}
+    w = {name: jnp.asarray(t) for name, t in given.items()}
     x, target, v = w.pop("x"), w.pop("target", None), w.pop("v", None)
     activation = jax.nn.relu if row == "hvp" else jnp.tanh
 
@@ -213,91 +209,33 @@ def jax_work(row, given, diffrax):
 
 
 def peer_side(side, row, start):
-    from turns import load_start
-    given = load_start(start)
-    if side in ("jax", "diffrax"):
-        first, step = jax_work(row, given, side == "diffrax")
+    if side in ("torch", "compile"):
+        from turns import load_start
+        first, step = torch_work(row, load_start(start), side == "compile")
     else:
-        first, step = torch_work(row, given, side == "compile")
-    args = argparse.Namespace(bench=row, threads=1, steps=STEPS[row][1], rounds=True, first_loss=first())
-    from rounds import answer_rounds
-    answer_rounds(args, step, {})
+        from start_file import read_start
+        first, step = jax_work(row, read_start(start), side == "diffrax")
+    sides.answer(row, STEPS[row][1], first, step)
 
 
-# ---- taking turns -------------------------------------------------------------------------------------------
-
-class Side:
-    def __init__(self, command):
-        environment = dict(os.environ, OMP_NUM_THREADS="1")
-        self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
-
-    def ask(self, what):
-        self.process.stdin.write(what + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit(f"{' '.join(map(str, self.process.args))}: this side ended")
-        return json.loads(line)
+def facts_of(row):
+    return {"tolerance": TOLERANCE[row], "captured": row not in NOT_CAPTURED,
+            "least": "forward" if row == "jvp" else "products"}
 
 
-def compare(program, row, peers, rounds):
-    with tempfile.TemporaryDirectory() as folder:
-        start = os.path.join(folder, "start.safetensors")
-        ours = [program, "derivatives", row, "--rounds", "--json", "--steps", str(STEPS[row][0])]
-        sides = {"adze": Side([*ours, "--start", start])}
-        first = {"adze": sides["adze"].ask("first")["first_loss"]}
-        if row not in NOT_CAPTURED:
-            sides["captured"] = Side([*ours, "--captured"])
-        for name in peers:
-            sides[name] = Side([sys.executable, __file__, "--side", name, row, start])
-            first[name] = sides[name].ask("first")["first_loss"]
-    if not all(abs(value - first["adze"]) <= TOLERANCE[row] * abs(first["adze"]) for value in first.values()):
-        sys.exit(f"{row}: the sides differ: {first}")
-    times = {name: [] for name in sides}
-    floor = []
-    for _ in range(rounds):
-        for name, side in sides.items():
-            answer = side.ask("round")
-            times[name].append(answer["median_us"])
-            if "by_hand_us" in answer:
-                floor.append(answer["by_hand_us"])
-    for side in sides.values():
-        side.process.stdin.close()
-        side.process.wait()
-    least = "forward" if row == "jvp" else "products"
-    found = {name: round(statistics.median(values), 3) for name, values in times.items()}
-    return {"row": row, **found, **({least: round(statistics.median(floor), 3)} if floor else {})}
+def command_of(program, row):
+    return [program, "derivatives", row, "--rounds", "--json", "--steps", str(STEPS[row][0])]
 
 
 def main():
     if sys.argv[1:2] == ["--side"]:
         return peer_side(*sys.argv[2:5])
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("--row", default="jacobian,jacobians,jvp,hvp,pinn,ode,implicit,kepler")
-    parser.add_argument("--sides", default="torch,compile,jax")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", action="store_true", help="one object per row")
-    arguments = parser.parse_args()
-    for row in arguments.row.split(","):
-        sides = arguments.sides.split(",")
-        if row == "ode" and "jax" in sides and importlib.util.find_spec("diffrax") is not None:
-            sides.append("diffrax")
-        found = compare(arguments.program, row, sides, arguments.rounds)
-        if arguments.json:
-            print(json.dumps(found), flush=True)
-            continue
-        best = min(found[side] for side in sides)
-        least = next((name for name in ("products", "forward") if name in found), None)
-        floor = f"; {found['captured'] / found[least]:.2f} of its {least}" if least is not None else ""
-        print(", ".join(f"{name} {value} us" for name, value in found.items() if name != "row"))
-        captured = f", captured {best / found['captured']:.2f} times" if "captured" in found else ""
-        print(f"{row}: {best / found['adze']:.2f} times as fast as the best peer{captured}{floor}", flush=True)
-    return 0
+    return sides.main(__file__, __doc__.splitlines()[0], STEPS, facts_of, command_of,
+                      extra=lambda row: ("diffrax",) if row == "ode" else ())
 
 
 if __name__ == "__main__":
-    from peers import run_with
-    run_with("torch")
+    if sys.argv[1:2] != ["--side"]:
+        from peers import run_with
+        run_with("torch")
     sys.exit(main())

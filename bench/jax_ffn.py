@@ -25,32 +25,15 @@ os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads_of(sys.argv)])
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import argparse  # noqa: E402
-import json  # noqa: E402
 import resource  # noqa: E402
-import struct  # noqa: E402
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
-import numpy  # noqa: E402
 
 from rounds import add_options, answer_rounds  # noqa: E402
+from start_file import read_start  # noqa: E402
 
 ACTIVATIONS = {"relu": jax.nn.relu, "gelu": lambda x: jax.nn.gelu(x, approximate=False), "silu": jax.nn.silu}
-
-
-def read_start(path):
-    """The f32 tensors of a file in safetensors form."""
-    with open(path, "rb") as file:
-        data = file.read()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8:8 + length])
-    header.pop("__metadata__", None)
-    found = {}
-    for name, entry in header.items():
-        begin, end = entry["data_offsets"]
-        part = data[8 + length + begin:8 + length + end]
-        found[name] = jnp.asarray(numpy.frombuffer(part, numpy.float32).reshape(entry["shape"]))
-    return found
 
 
 def drop(x, p, key):
@@ -121,7 +104,7 @@ def main():
     args = p.parse_args()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     predict = {"ffn-step": ffn, "toy": toy, "mlp": mlp}[args.bench](args)
-    w = read_start(args.start)
+    w = {name: jnp.asarray(t) for name, t in read_start(args.start).items()}
     x, target = w.pop("x"), w.pop("target")
 
     def loss_of(w, key, training):

@@ -41,6 +41,7 @@ static const struct {
     { "deep", bench_deep },
     { "derivatives", bench_derivatives },
     { "ffn-step", bench_ffn_step },
+    { "loops", bench_loops },
     { "info", bench_info },
     { "bits", bench_bits },
 };
@@ -56,6 +57,8 @@ static int usage(int status)
         "       adze-bench deep [--ops N] [--json]      a chain of N additions\n"
         "       adze-bench derivatives jacobian|jacobians|hvp|pinn [--steps N] [--captured] [--rounds]\n"
         "                [--start FILE] [--json]  derivatives that solvers need\n"
+        "       adze-bench loops ROW [--steps N] [--captured] [--rounds] [--start FILE] [--json]\n"
+        "                loops of many small steps, which bench/loops.c names\n"
         "       adze-bench ffn-step [--batch N] [--seq N] [--d-model N] [--d-ff N] [--depth N] [--gated]\n"
         "                [--activation relu|gelu|silu] [--dropout P] [--optimizer sgd|adamw]\n"
         "                [--precision f32|bf16] [--mode train|infer] [--threads N] [--steps N]\n"

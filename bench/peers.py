@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 ENVIRONMENT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "peers")
+JAX_0_4 = os.path.join(ENVIRONMENT, "jax-0.4.31", "bin", "python3")  # JAX before its new runtime
 CANDIDATES = (os.path.join(ENVIRONMENT, "bin", "python3"), sys.executable, "/usr/bin/python3")
 
 

@@ -57,7 +57,7 @@ int run_step_rounds(const char *name, const step_options *o, void (*step)(void *
     double allocations, faults;
     adz_memory_info memory;
     adz_set_num_threads((int)o->threads);
-    sample(step, user, 50);
+    sample(step, user, o->steps / SAMPLES < 50 ? o->steps / SAMPLES : 50);
     count_step(step, user, &allocations, &faults);
     while (!o->rounds || fgets(line, sizeof line, stdin) != NULL) {
         if (o->rounds && strncmp(line, "first", 5) == 0) {

@@ -1,0 +1,357 @@
+/* adze-bench loops ROW: loops of many small steps.
+ *
+ *   gru1-forward   1,000 steps of a GRU-like cell of 32 units, batch 1, f32. The products with the
+ *                  inputs are made before the loop, as bench/loops.py does for all sides
+ *   gru1           the same with the gradients by weight and bias
+ *   gru16-forward, gru16   batch 16
+ *   pendulum       1,000 steps of a damped pendulum by the classical Runge-Kutta method, with the
+ *                  gradient by two parameters, f64
+ *   kepler8        Kepler's equation for 8 bodies by Newton steps up to 1e-14, with the derivative
+ *                  in one direction, f64
+ *   kepler10000    the same for 10,000 bodies
+ *   kalman         the likelihood of 500 measurements by a Kalman filter of 4 states, with the
+ *                  gradient by two parameters, f64
+ *
+ * The floor of the GRU's forwards and of the pendulum is C that bench/loops_by_hand.c has. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loops_by_hand.h"
+#include "start.h"
+#include "steps.h"
+
+enum { UNITS = 32, STEPS = 1000, MEASUREMENTS = 500 };
+
+typedef struct {
+    int64_t batch;
+    adz_tensor *p[2];          /* what the gradient is by: weight and bias, or the parameters */
+    adz_tensor *x, *constants; /* what the steps read; NULL where they read nothing */
+    adz_tensor *(*compute)(void *user);
+    void (*floor)(void *user);
+    gru_by_hand hand;
+    pendulum_by_hand pendulum;
+} loops;
+
+/* The gradient of `loss` by the first `n` parameters, of which the first one is returned. */
+static adz_tensor *gradient(const loops *l, adz_tensor *loss, size_t n)
+{
+    adz_tensor *found[2];
+    adz_tensor *p[2] = { l->p[0], l->p[1] };
+    return adz_autograd_grad(&loss, NULL, 1, p, n, NULL, found) == ADZ_OK ? found[0] : NULL;
+}
+
+/* ---- a GRU-like cell ------------------------------------------------------------------------- */
+
+/* h[B, 32] and the products of the inputs x[B, 96] give the next h. */
+static adz_tensor *cell(const loops *l, adz_tensor *h, adz_tensor *x)
+{
+    adz_tensor *g = adz_linear(h, l->p[0], l->p[1]);
+    adz_tensor *both = adz_sigmoid(
+        adz_add(adz_narrow(x, 1, 0, (int64_t)2 * UNITS), adz_narrow(g, 1, 0, (int64_t)2 * UNITS)));
+    adz_tensor *r = adz_narrow(both, 1, 0, UNITS), *z = adz_narrow(both, 1, UNITS, UNITS);
+    adz_tensor *n = adz_tanh(adz_add(adz_narrow(x, 1, (int64_t)2 * UNITS, UNITS),
+        adz_mul(r, adz_narrow(g, 1, (int64_t)2 * UNITS, UNITS))));
+    return adz_add(n, adz_mul(z, adz_sub(h, n)));
+}
+
+static adz_tensor *gru_loss(const loops *l)
+{
+    adz_tensor *h = adz_zeros(ADZ_SHAPE(l->batch, UNITS), ADZ_F32), *all[STEPS];
+    for (int t = 0; t < STEPS; ++t) {
+        all[t] = h = cell(l, h, adz_select(l->x, 0, t));
+    }
+    return adz_mean(adz_square(adz_stack(all, STEPS, 0)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+static adz_tensor *gru_forward(void *user)
+{
+    const bool before = adz_set_grad_enabled(false);
+    adz_tensor *loss = gru_loss(user);
+    adz_set_grad_enabled(before);
+    return loss;
+}
+
+static adz_tensor *gru_gradient(void *user)
+{
+    return gradient(user, gru_loss(user), 2);
+}
+
+static void gru_floor(void *user)
+{
+    loops *l = user;
+    run_gru_by_hand(&l->hand);
+}
+
+static void make_gru(loops *l, const char *row)
+{
+    l->batch = row[3] == '1' && row[4] == '6' ? 16 : 1;
+    const bool forward = strstr(row, "forward") != NULL;
+    l->p[0] =
+        adz_keep(adz_mul_number(adz_randn(ADZ_SHAPE((int64_t)3 * UNITS, UNITS), ADZ_F32), 0.17));
+    l->p[1] = adz_keep(adz_mul_number(adz_randn(ADZ_SHAPE((int64_t)3 * UNITS), ADZ_F32), 0.1));
+    l->x = adz_keep(adz_randn(ADZ_SHAPE(STEPS, l->batch, (int64_t)3 * UNITS), ADZ_F32));
+    l->compute = forward ? gru_forward : gru_gradient;
+    l->floor = forward ? gru_floor : NULL;
+    l->hand = (gru_by_hand){ .steps = STEPS,
+        .batch = (int)l->batch,
+        .weight = adz_tensor_data_f32(l->p[0]),
+        .bias = adz_tensor_data_f32(l->p[1]),
+        .x = adz_tensor_data_f32(l->x) };
+}
+
+/* ---- a pendulum ------------------------------------------------------------------------------ */
+
+/* The angle and its rate. The parameters are the pull and the damping, each a scalar. */
+typedef struct {
+    adz_tensor *angle, *rate;
+} motion;
+
+static motion slope(const loops *l, motion y)
+{
+    adz_tensor *pull = adz_mul(l->p[0], adz_sin(y.angle)), *drag = adz_mul(l->p[1], y.rate);
+    return (motion){ y.rate, adz_neg(adz_add(pull, drag)) };
+}
+
+static motion ahead(motion y, motion k, double step)
+{
+    return (motion){ adz_add_scaled(y.angle, k.angle, step), adz_add_scaled(y.rate, k.rate, step) };
+}
+
+/* y + step / 6 (a + 2 b + 2 c + d) */
+static adz_tensor *sixths(
+    adz_tensor *y, adz_tensor *a, adz_tensor *b, adz_tensor *c, adz_tensor *d, double step)
+{
+    adz_tensor *outer = adz_add(a, d), *inner = adz_add(b, c);
+    return adz_add_scaled(y, adz_add_scaled(outer, inner, 2), step / 6);
+}
+
+static motion advance(const loops *l, motion y)
+{
+    const double h = PENDULUM_STEP;
+    const motion a = slope(l, y), b = slope(l, ahead(y, a, h / 2)),
+                 c = slope(l, ahead(y, b, h / 2)), d = slope(l, ahead(y, c, h));
+    return (motion){ sixths(y.angle, a.angle, b.angle, c.angle, d.angle, h),
+        sixths(y.rate, a.rate, b.rate, c.rate, d.rate, h) };
+}
+
+static adz_tensor *pendulum_gradient(void *user)
+{
+    const loops *l = user;
+    motion y = { adz_scalar(1, ADZ_F64), adz_scalar(0, ADZ_F64) };
+    adz_tensor *all[STEPS];
+    for (int t = 0; t < STEPS; ++t) {
+        y = advance(l, y);
+        all[t] = y.angle;
+    }
+    adz_tensor *loss = adz_mean(adz_square(adz_stack(all, STEPS, 0)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return gradient(l, loss, 2);
+}
+
+static void pendulum_floor(void *user)
+{
+    loops *l = user;
+    run_pendulum_by_hand(&l->pendulum);
+}
+
+static void make_pendulum(loops *l)
+{
+    l->p[0] = adz_keep(adz_scalar(9.81, ADZ_F64));
+    l->p[1] = adz_keep(adz_scalar(0.1, ADZ_F64));
+    l->compute = pendulum_gradient;
+    l->floor = pendulum_floor;
+    l->pendulum = (pendulum_by_hand){ .steps = STEPS, .pull = 9.81, .damping = 0.1 };
+}
+
+/* ---- Kepler's equation ----------------------------------------------------------------------- */
+
+/* E - e sin(E) - M, where the eccentricities e are p[0] and the mean anomalies M are x. */
+static adz_tensor *kepler_error(adz_tensor *anomaly, adz_tensor *eccentricity, adz_tensor *mean)
+{
+    return adz_sub(adz_sub(anomaly, adz_mul(eccentricity, adz_sin(anomaly))), mean);
+}
+
+static adz_tensor *newton_step(adz_tensor *anomaly, adz_tensor *eccentricity, adz_tensor *mean)
+{
+    adz_tensor *rise = adz_number_sub(1, adz_mul(eccentricity, adz_cos(anomaly)));
+    return adz_sub(anomaly, adz_div(kepler_error(anomaly, eccentricity, mean), rise));
+}
+
+/* How many steps the loop makes until no error is above 1e-14. */
+static int64_t count_newton_steps(const loops *l)
+{
+    int64_t steps = 0;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *e = l->x;
+    while (steps < 20 && adz_item(adz_max(adz_abs(kepler_error(e, l->p[0], l->x)))) > 1e-14) {
+        e = newton_step(e, l->p[0], l->x);
+        ++steps;
+    }
+    adz_scope_close(scope);
+    return steps;
+}
+
+static adz_tensor *anomalies(adz_tensor *eccentricity, void *user)
+{
+    const loops *l = user;
+    adz_tensor *e = l->x;
+    for (int64_t i = 0; i < l->batch; ++i) {
+        e = newton_step(e, eccentricity, l->x);
+    }
+    return e;
+}
+
+static adz_tensor *kepler_tangent(void *user)
+{
+    loops *l = user;
+    return adz_jvp(anomalies, l, l->p[0], l->constants, NULL);
+}
+
+static void make_kepler(loops *l, int64_t bodies)
+{
+    l->p[0] = adz_keep(adz_mul_number(adz_rand(ADZ_SHAPE(bodies), ADZ_F64), 0.5));
+    l->x = adz_keep(adz_mul_number(adz_rand(ADZ_SHAPE(bodies), ADZ_F64), 3));
+    l->constants = adz_keep(adz_ones(ADZ_SHAPE(bodies), ADZ_F64)); /* the direction */
+    l->batch = count_newton_steps(l);
+    l->compute = kepler_tangent;
+}
+
+/* ---- a Kalman filter ------------------------------------------------------------------------- */
+
+/* A body in a plane, whose position is measured: the states are two positions and two rates. The
+ * parameters are the logarithms of two variances, of the accelerations and of the measurements. */
+typedef struct {
+    adz_tensor *mean, *spread; /* [4, 1] and [4, 4] */
+} estimate;
+
+/* The constants are F[4, 4] and Q[4, 4] one above the other. What is measured are the first two. */
+static adz_tensor *filter_step(
+    estimate *e, adz_tensor *z, adz_tensor *f, adz_tensor *q, adz_tensor *noise)
+{
+    adz_tensor *m = adz_matmul(f, e->mean);
+    adz_tensor *p = adz_add(adz_matmul(adz_matmul(f, e->spread), adz_transpose(f, 0, 1)), q);
+    adz_tensor *hp = adz_narrow(p, 0, 0, 2); /* [2, 4] */
+    adz_tensor *s = adz_add(adz_narrow(hp, 1, 0, 2), noise);
+    adz_tensor *v = adz_sub(z, adz_narrow(m, 0, 0, 2));
+    adz_tensor *both[] = { hp, v };
+    adz_tensor *solved = adz_solve(s, adz_cat(both, 2, 1)); /* S^-1 [H P, v] */
+    adz_tensor *sv = adz_narrow(solved, 1, 4, 1);
+    e->mean = adz_add(m, adz_matmul(adz_transpose(hp, 0, 1), sv));
+    e->spread = adz_sub(p, adz_matmul(adz_transpose(hp, 0, 1), adz_narrow(solved, 1, 0, 4)));
+    return adz_add(adz_sum(adz_mul(v, sv), ADZ_ALL_DIMS, ADZ_DROPDIM), adz_log(adz_det(s)));
+}
+
+static adz_tensor *kalman_gradient(void *user)
+{
+    const loops *l = user;
+    adz_tensor *f = adz_narrow(l->constants, 0, 0, 4);
+    adz_tensor *q = adz_mul(adz_exp(l->p[0]), adz_narrow(l->constants, 0, 4, 4));
+    adz_tensor *noise = adz_mul(adz_exp(l->p[1]), adz_eye(2, 2, ADZ_F64)), *all[MEASUREMENTS];
+    estimate e = { adz_zeros(ADZ_SHAPE(4, 1), ADZ_F64), adz_eye(4, 4, ADZ_F64) };
+    for (int t = 0; t < MEASUREMENTS; ++t) {
+        all[t] = filter_step(&e, adz_select(l->x, 0, t), f, q, noise);
+    }
+    return gradient(l, adz_sum(adz_stack(all, MEASUREMENTS, 0), ADZ_ALL_DIMS, ADZ_DROPDIM), 2);
+}
+
+static void make_kalman(loops *l)
+{
+    const double d = 0.1, position = d * d * d / 3, mixed = d * d / 2;
+    const double constants[] = { 1, 0, d, 0, 0, 1, 0, d, 0, 0, 1, 0, 0, 0, 0, 1, /* F */
+        position, 0, mixed, 0, 0, position, 0, mixed, mixed, 0, d, 0, 0, mixed, 0, d };
+    l->constants = adz_keep(adz_tensor_from(constants, ADZ_SHAPE(8, 4), ADZ_F64));
+    l->x = adz_keep(adz_randn(ADZ_SHAPE(MEASUREMENTS, 2, 1), ADZ_F64));
+    l->p[0] = adz_keep(adz_scalar(-0.5, ADZ_F64));
+    l->p[1] = adz_keep(adz_scalar(-1, ADZ_F64));
+    l->compute = kalman_gradient;
+}
+
+/* ---- the rows -------------------------------------------------------------------------------- */
+
+static bool make(loops *l, const char *row)
+{
+    if (strncmp(row, "gru", 3) == 0) {
+        make_gru(l, row);
+    } else if (strcmp(row, "pendulum") == 0) {
+        make_pendulum(l);
+    } else if (strcmp(row, "kepler8") == 0 || strcmp(row, "kepler10000") == 0) {
+        make_kepler(l, strtol(row + 6, NULL, 10));
+        return true; /* its derivative goes forward */
+    } else if (strcmp(row, "kalman") == 0) {
+        make_kalman(l);
+    } else {
+        fprintf(stderr,
+            "loops: no row \"%s\"; gru1-forward, gru1, gru16-forward, gru16, pendulum, kepler8, kepler10000 and kalman are there\n",
+            row);
+        return false;
+    }
+    for (int i = 0; i < 2; ++i) {
+        adz_requires_grad_(l->p[i], true);
+    }
+    return true;
+}
+
+static void run_step(void *user)
+{
+    loops *l = user;
+    adz_scope *scope = adz_scope_open();
+    l->compute(l);
+    adz_scope_close(scope);
+}
+
+static double first_value(loops *l)
+{
+    adz_scope *scope = adz_scope_open();
+    const double value = adz_item(adz_mean(adz_square(l->compute(l)), ADZ_ALL_DIMS, ADZ_DROPDIM));
+    adz_scope_close(scope);
+    return value;
+}
+
+/* Ends the program if the C by hand computes something else. */
+static void check_floor(loops *l)
+{
+    if (l->floor == NULL) {
+        return;
+    }
+    l->floor(l);
+    const double hand = l->floor == gru_floor ? (double)l->hand.loss : l->pendulum.gradient[0];
+    adz_scope *scope = adz_scope_open();
+    const double ours = adz_item(l->compute(l));
+    adz_scope_close(scope);
+    if (!(fabs(hand - ours) <= 1e-4 * fabs(ours))) {
+        fprintf(stderr, "loops: C by hand gives %.9g instead of %.9g\n", hand, ours);
+        exit(EXIT_FAILURE);
+    }
+}
+
+int bench_loops(int argc, char **argv)
+{
+    step_options o;
+    loops l = { 0 };
+    if (argc < 1 || !read_step_options(argc - 1, argv + 1, &o) || !make(&l, argv[0])) {
+        return EXIT_FAILURE;
+    }
+    start_tensor start[4];
+    size_t n = 0;
+    adz_tensor *const saved[] = { l.p[0], l.p[1], l.x, l.constants };
+    static const char *const names[] = { "p0", "p1", "x", "constants" };
+    for (int i = 0; i < 4; ++i) {
+        if (saved[i] != NULL) {
+            start[n++] = (start_tensor){ names[i], saved[i] };
+        }
+    }
+    save_start(o.start, NULL, start, n);
+    o.first_loss = first_value(&l);
+    check_floor(&l);
+    adz_set_num_threads((int)o.threads);
+    adz_plan *plan = o.captured ? adz_plan_new(l.compute, &l, NULL) : NULL;
+    const int status = run_step_rounds(argv[0], &o, plan != NULL ? run_plan : run_step,
+        plan != NULL ? (void *)plan : &l, l.floor, &l);
+    adz_plan_free(&plan);
+    adz_tensor **kept[] = { &l.p[0], &l.p[1], &l.x, &l.constants };
+    for (int i = 0; i < 4; ++i) {
+        adz_release(kept[i]);
+    }
+    return status;
+}
