@@ -3,6 +3,7 @@
 
     abi.py [--cc COMMAND]           compares; exits 1 if the record is another one
     abi.py --write [--cc COMMAND]   writes the record
+    abi.py --declarations FILE      writes the interface for tools that read C without a preprocessor
 
 The record is C: each type and each function as a program is compiled with it, without comments. Both interfaces are
 compiled with functions that do nothing, and abidiff (Debian: abigail-tools) compares their layouts. Three rules are
@@ -256,14 +257,31 @@ def refusals(record, interface, top, version, breaks):
         yield f'old programs would load {soname(version)} and fail: raise the version in meson.build and include/adze/base.h'
 
 
+def declarations(version, interface):
+    """The interface as adze.cdef has it: complete but for numbers that no int holds."""
+    text = ''.join(line + '\n' for line in interface.text().splitlines() if 'INT64_MIN' not in line)
+    return (f'/* The interface of adze {version} and its shelves in plain C, for tools that read declarations without a\n'
+            ' * preprocessor, such as ffi.cdef of LuaJIT. */\ntypedef struct _IO_FILE FILE;\n' + text)
+
+
+def write(path, text):
+    """Replaces a file if its text is another, so that a build does not repeat what depends on it."""
+    if not path.exists() or path.read_text(encoding='utf-8') != text:
+        path.write_text(text, encoding='utf-8')
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--write', action='store_true')
+    parser.add_argument('--declarations', type=pathlib.Path)
     parser.add_argument('--cc', default='cc')
     parser.add_argument('--top', type=pathlib.Path, default=TOP, help='the tree to look at')
     given = parser.parse_args()
     top, interface = given.top, Interface(given.top / 'include')
     path, version = top / 'src/abi.txt', version_of(top)
+    if given.declarations:
+        write(given.declarations, declarations(version, interface))
+        return 0
     record = path.read_text(encoding='utf-8') if path.exists() else ''
     text = first_line(version) + interface.text()
     if text == record:
