@@ -15,6 +15,7 @@
 #include "adze/export.h"
 #include "adze/functional.h"
 #include "adze/io.h"
+#include "adze/loops.h"
 #include "adze/nn.h"
 #include "adze/ops.h"
 #include "adze/optim.h"

@@ -39,6 +39,13 @@ struct adz_module;
 struct adz_optimizer;
 struct adzi_gradient;
 
+/** Where a loop is whose steps make the same launches each time. */
+typedef enum adzi_loop_mark {
+    ADZI_LOOP_BEGINS, /**< its first step comes */
+    ADZI_LOOP_STEP,   /**< a step comes, also the first */
+    ADZI_LOOP_ENDS    /**< its last step has ended */
+} adzi_loop_mark;
+
 /** The output and the inputs of an elementwise launch. */
 enum { ADZI_ELEMENTWISE_OPERANDS = 5 };
 
@@ -89,6 +96,8 @@ struct adzi_capture {
     void (*changes)(adzi_capture *capture, adz_tensor *t);
     /** An optimizer is about to prepare a step. NULL unless the plan puts everything back. */
     void (*steps)(adzi_capture *capture, struct adz_optimizer *optimizer);
+    /** A loop of the public function `op` is at a mark, with this step. */
+    void (*loop)(adzi_capture *capture, const char *op, adzi_loop_mark mark, int64_t step);
     /** The captured function was left by a jump, and the capture has ended. May be NULL. */
     void (*abandoned)(adzi_capture *capture);
     const char *op;   /* the operator that runs, for messages */
@@ -160,6 +169,16 @@ static inline void adzi_capture_changes(adz_tensor *t)
     adzi_capture *capture = adzi_capture_of(adzi_self());
     if (capture != NULL && capture->changes != NULL) {
         capture->changes(capture, t);
+    }
+}
+
+/** Tells the capture of the thread, if there is one, where a loop is. Launches that repeat
+ * themselves, in it and in its backward, then become loops of the plan. */
+static inline void adzi_capture_loop(const char *op, adzi_loop_mark mark, int64_t step)
+{
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL && capture->loop != NULL) {
+        capture->loop(capture, op, mark, step);
     }
 }
 

@@ -28,6 +28,9 @@ NOT_CALLED = {
     'adz_fields_check': 'it reads memory by rows, and only the caller knows that they fit; test_fields calls it',
     'adz_options_take': 'as adz_fields_check',
     'adz_options_defaults': 'as adz_fields_check',
+    'adz_scan': 'only the caller knows how many tensors its body gives; test_loops calls it',
+    'adz_while': 'as adz_scan',
+    'adz_branch': 'as adz_scan',
 }
 
 # Functions that fail whatever the sweep gives them, each with its reason.
