@@ -189,9 +189,11 @@ static void KERNEL(max_row)(const elem *x, const adzi_max_windows_args *a, int64
 
 /* ---- windows of two by two ----------------------------------------------------------------- */
 
+/* A single window has no step. */
 static inline bool KERNEL(every_two)(const adzi_taps *t)
 {
-    return t->step == 2 && t->most == 2 && t->dilation == 1;
+    const bool alone = t->n == 1 && t->windows[0].start == 0;
+    return (t->step == 2 || alone) && t->most == 2 && t->dilation == 1;
 }
 
 static bool KERNEL(by_two)(const adzi_max_windows_args *a)

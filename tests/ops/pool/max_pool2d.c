@@ -69,6 +69,10 @@ typedef struct {
 static const geometry geometries[] = {
     { { 4, 15 }, { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 } }, /* four windows at a time, and a rest */
     { { 4, 40 }, { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 } },
+    { { 2, 41 }, { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 } }, /* a single row of windows */
+    { { 9, 3 }, { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 } },  /* a single column of them */
+    { { 2, 3 }, { 3, 2 }, { 5, 2 }, { 1, 0 }, { 1, 1 } },  /* a single one, padded */
+    { { 2, 2 }, { 3, 3 }, { 3, 3 }, { 1, 1 }, { 1, 1 } },
     { { 9, 11 }, { 3, 3 }, { 2, 2 }, { 1, 1 }, { 1, 1 } }, /* shared elements */
     { { 9, 11 }, { 3, 2 }, { 1, 1 }, { 0, 1 }, { 1, 1 } },
     { { 9, 11 }, { 2, 3 }, { 1, 2 }, { 1, 1 }, { 3, 2 } }, /* searched position by position */
