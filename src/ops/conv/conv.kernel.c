@@ -24,6 +24,7 @@
 #include "tensor/kernel/vector.h"
 #include "tensor/gemm/gemm_tiles.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"
+#include "ops/conv/conv_steps.kernel.h"
 
 /* ---- patches --------------------------------------------------------------------------------- */
 
@@ -101,23 +102,21 @@ INLINE void KERNEL(copy_column)(const KERNEL(column) * k, const lines *all, cons
 #undef LANES
 #undef VLOAD_LANES
 
-/* copy_column for indices that are `step` elements apart in the source. */
+/* copy_column for indices that are `step` elements apart in the source, whose rows have `width`. */
 INLINE void KERNEL(gather_column)(
-    const KERNEL(column) * k, const lines *all, const run *r, int64_t step)
+    const KERNEL(column) * k, const lines *all, const run *r, int64_t width, int64_t step)
 {
     for (int64_t t = k->tap, line = k->line; t < k->taps; t += k->wide, ++line) {
-        const int64_t at = all->at[line], low = at < 0 ? 0 : k->part.low;
-        const int64_t high = at < 0 ? 0 : k->part.high;
-        const elem *from = k->from + (at < 0 ? 0 : at + k->first);
+        const int64_t at = all->at[line];
+        const inside part = at < 0 ? (inside){ 0, 0 } : k->part;
+        const elem *from = k->from + (at < 0 ? 0 : at);
         elem *to = k->to + t * BLOCK;
         for (int64_t c = 0; c < k->channels; ++c, to += k->taps * BLOCK, from += k->image) {
-            for (int64_t z = 0; z < low; ++z) {
+            for (int64_t z = 0; z < part.low; ++z) {
                 to[z] = ELEM(0);
             }
-            for (int64_t z = low; z < high; ++z) {
-                to[z] = from[z * step];
-            }
-            for (int64_t z = high; z < r->length; ++z) {
+            KERNEL(copy_part)(to, from, width, k->first, &part, step);
+            for (int64_t z = part.high; z < r->length; ++z) {
                 to[z] = ELEM(0);
             }
         }
@@ -148,7 +147,7 @@ static void KERNEL(pack_patches)(elem *to, const adzi_conv_args *g, const adzi_c
             if (p->w.step == 1) {
                 KERNEL(copy_column)(&k, &all, r);
             } else {
-                KERNEL(gather_column)(&k, &all, r, p->w.step);
+                KERNEL(gather_column)(&k, &all, r, g->source[2], p->w.step);
             }
         }
     }

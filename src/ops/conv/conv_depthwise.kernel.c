@@ -13,13 +13,6 @@
 #define THIS_FILE "ops/conv/conv_depthwise.kernel.c"
 #include "ops/conv/conv_patches.kernel.h"
 
-/* gcc 12 and clang. */
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define HAS_SHUFFLES 1
-#endif
-#endif
-
 enum {
     SPAN = 512,   /* elements of a row that are computed at a time */
     TAPS = 64,    /* taps at a time */
@@ -31,6 +24,7 @@ enum {
 #include "tensor/kernel/each_float.h"
 #else
 #include "tensor/kernel/vector.h"
+#include "ops/conv/conv_steps.kernel.h"
 
 /* y[z] += factor x[z step] for `length` elements. */
 INLINE void KERNEL(add_scaled)(
@@ -134,34 +128,6 @@ static KERNEL(frame) KERNEL(frame_of)(const adzi_conv_phase *p)
     return f;
 }
 
-/* Elements in.low .. in.high - 1 of a part. Element c is element first + c step of the row `from`,
- * which has `width` elements. With a step of 2, eight elements are picked out of sixteen
- * neighbours, of which none may lie behind the row. */
-INLINE void KERNEL(copy_part)(elem *restrict to, const elem *from, int64_t width, int64_t first,
-    const inside *in, int64_t step)
-{
-    int64_t c = in->low;
-    if (step == 1) {
-        memcpy(to + c, from + first + c, (size_t)(in->high - c) * sizeof(elem));
-        return;
-    }
-#ifdef HAS_SHUFFLES
-    typedef elem eight __attribute__((vector_size(8 * sizeof(elem))));
-    for (; step == 2 && width >= 16 && c + 8 <= in->high; c += 8) {
-        const int64_t at = first + 2 * c, late = at + 16 > width;
-        eight a, b;
-        memcpy(&a, from + at - late, sizeof a);
-        memcpy(&b, from + at - late + 8, sizeof b);
-        const eight even = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-        const eight odd = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
-        memcpy(to + c, late ? &odd : &even, sizeof even);
-    }
-#endif
-    for (; c < in->high; ++c) {
-        to[c] = from[first + c * step];
-    }
-}
-
 /* Copies the rows of the source that rows row .. row + count - 1 of the result read. */
 static void KERNEL(fill_frame)(elem *to, const KERNEL(frame) * f, const adzi_conv_args *g,
     const adzi_conv_phase *p, const elem *x, int64_t row, int64_t count)
@@ -195,35 +161,62 @@ INLINE void KERNEL(put)(elem *to, VEC v, int64_t stride, int rest)
     }
 }
 
-/* `high` rows of the result, four or one, from a frame. Sums of four rows hide the latency of the
- * multiply-adds. */
+/* `high` rows of the result and `wide` vectors of each, from a frame. `count` elements of a row are
+ * left. At least four sums, where there are as many, hide the latency of the multiply-adds. */
+INLINE void KERNEL(framed_tile)(const adzi_conv_phase *p, const KERNEL(frame) * f, const elem *from,
+    const elem *weight, elem bias, elem *to, int64_t below, int64_t count, const int high,
+    const int wide)
+{
+    const int64_t taps = p->h.taps * p->w.taps, down = p->h.step * f->width;
+    const VEC first = VSPLAT(bias);
+    VEC sums[4][4];
+    ADZI_UNROLLED_FOR(int r = 0; r < 4; ++r)
+    {
+        sums[r][0] = sums[r][1] = sums[r][2] = sums[r][3] = first;
+    }
+    for (int64_t t = 0; t < taps; ++t) {
+        const VEC w = VSPLAT(weight[t]);
+        const elem *index = from + f->at[t];
+        ADZI_UNROLLED_FOR(int r = 0; r < high; ++r)
+        {
+            ADZI_UNROLLED_FOR(int v = 0; v < wide; ++v)
+            {
+                sums[r][v] = VFMA(w, VLOAD(index + r * down + v * VW), sums[r][v]);
+            }
+        }
+    }
+    ADZI_UNROLLED_FOR(int r = 0; r < high; ++r)
+    {
+        ADZI_UNROLLED_FOR(int v = 0; v < wide; ++v)
+        {
+            const int64_t rest = count - v * VW;
+            KERNEL(put)
+            (to + r * below + v * VW * p->w.stride, sums[r][v], p->w.stride,
+                rest < VW ? (int)rest : VW);
+        }
+    }
+}
+
+/* `high` rows of the result, one to four, from a frame. */
 INLINE void KERNEL(framed_rows)(const adzi_conv_args *g, const adzi_conv_phase *p,
     const KERNEL(frame) * f, const elem *from, const elem *weight, elem bias, elem *to,
     const int high)
 {
-    const int64_t taps = p->h.taps * p->w.taps, down = p->h.step * f->width;
-    const int64_t below = p->h.stride * g->result[2];
-    for (int64_t z = 0; z < p->w.count; z += VW) {
-        const int rest = p->w.count - z < VW ? (int)(p->w.count - z) : VW;
-        VEC a = VSPLAT(bias), b = a, c = a, d = a;
-        for (int64_t t = 0; t < taps; ++t) {
-            const VEC w = VSPLAT(weight[t]);
-            const elem *from_index = from + z + f->at[t];
-            a = VFMA(w, VLOAD(from_index), a);
-            if (high == 4) {
-                b = VFMA(w, VLOAD(from_index + down), b);
-                c = VFMA(w, VLOAD(from_index + 2 * down), c);
-                d = VFMA(w, VLOAD(from_index + 3 * down), d);
-            }
-        }
-        elem *row = to + z * p->w.stride;
-        KERNEL(put)(row, a, p->w.stride, rest);
-        if (high == 4) {
-            KERNEL(put)(row + below, b, p->w.stride, rest);
-            KERNEL(put)(row + 2 * below, c, p->w.stride, rest);
-            KERNEL(put)(row + 3 * below, d, p->w.stride, rest);
-        }
+    const int64_t below = p->h.stride * g->result[2], count = p->w.count, step = p->w.stride;
+    int64_t z = 0;
+#define TILES(wide)                                                                  \
+    for (; z + ((wide)-1) * VW < count; z += (wide)*VW) {                            \
+        KERNEL(framed_tile)                                                          \
+        (p, f, from + z, weight, bias, to + z * step, below, count - z, high, wide); \
     }
+    if (high == 1) {
+        TILES(4)
+    }
+    if (high < 4) {
+        TILES(2)
+    }
+    TILES(1)
+#undef TILES
 }
 
 /* All positions of one phase in one image of the result, band by band. */
@@ -234,12 +227,15 @@ static void KERNEL(framed_phase)(const adzi_conv_args *g, const adzi_conv_phase 
     for (int64_t row = 0; row < p->h.count; row += f->rows) {
         const int64_t left = p->h.count - row, count = left < f->rows ? left : f->rows;
         KERNEL(fill_frame)(frame, f, g, p, x, row, count);
-        int64_t r = 0;
-        for (; r < count; r += count - r >= 4 ? 4 : 1) {
+        for (int64_t r = 0; r < count; r += 4) {
             const elem *from = frame + r * p->h.step * f->width;
             elem *to = y + (p->h.start + (row + r) * p->h.stride) * g->result[2] + p->w.start;
             if (count - r >= 4) {
                 KERNEL(framed_rows)(g, p, f, from, weight, bias, to, 4);
+            } else if (count - r == 3) {
+                KERNEL(framed_rows)(g, p, f, from, weight, bias, to, 3);
+            } else if (count - r == 2) {
+                KERNEL(framed_rows)(g, p, f, from, weight, bias, to, 2);
             } else {
                 KERNEL(framed_rows)(g, p, f, from, weight, bias, to, 1);
             }
@@ -276,30 +272,44 @@ static bool KERNEL(all_finite)(const elem *x, int64_t n)
     return others == 0;
 }
 
-/* The forward. A unit is one image of the result: a map of an item. */
+/* One phase of one image of the result, a map of an item. */
+static void KERNEL(phase_of_image)(
+    const adzi_conv_args *g, const adzi_conv_phase *p, const KERNEL(frame) * f, int64_t unit)
+{
+    const int64_t maps = g->groups * g->maps, whole = g->kernel[1] * g->kernel[2];
+    const int64_t source = g->source[1] * g->source[2], result = g->result[1] * g->result[2];
+    const int64_t item = unit / maps, map = unit % maps, group = map / g->maps;
+    const int64_t taps = p->h.taps * p->w.taps;
+    const elem *x = (const elem *)g->x + (item * g->groups + group) * source;
+    const elem *w = (const elem *)g->weight + group * g->maps * whole + p->weight * g->maps +
+                    map % g->maps * taps;
+    const elem bias = g->bias != NULL ? ((const elem *)g->bias)[map] : ELEM(0);
+    elem *y = (elem *)g->y + unit * result;
+    /* The zeros of a frame would make NaN of infinite weights that do not reach a result. Pieces of
+     * rows leave them out, with the same bits. */
+    if (f->rows > 0 && (!g->transposed || KERNEL(all_finite)(w, taps))) {
+        KERNEL(framed_phase)(g, p, f, x, w, bias, y);
+    } else {
+        KERNEL(depthwise_phase)(g, p, x, w, bias, y);
+    }
+}
+
+/* The forward. A unit is one image of the result. A convolution has one phase, whose frame is the
+ * same for all images. */
 void KERNEL(conv_depthwise)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_conv_args *g = opaque;
-    const int64_t maps = g->groups * g->maps, whole = g->kernel[1] * g->kernel[2];
-    const int64_t source = g->source[1] * g->source[2], result = g->result[1] * g->result[2];
+    const adzi_conv_phase first = adzi_conv_phase_first(g);
+    const KERNEL(frame) frame = KERNEL(frame_of)(&first);
     for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t item = unit / maps, map = unit % maps, group = map / g->maps;
-        const elem *x = (const elem *)g->x + (item * g->groups + group) * source;
-        const elem *weight = (const elem *)g->weight + group * g->maps * whole;
-        const elem bias = g->bias != NULL ? ((const elem *)g->bias)[map] : ELEM(0);
-        adzi_conv_phase p = adzi_conv_phase_first(g);
+        if (!g->transposed) {
+            KERNEL(phase_of_image)(g, &first, &frame, unit);
+            continue;
+        }
+        adzi_conv_phase p = first;
         do {
-            const int64_t taps = p.h.taps * p.w.taps;
             const KERNEL(frame) f = KERNEL(frame_of)(&p);
-            const elem *w = weight + p.weight * g->maps + map % g->maps * taps;
-            elem *y = (elem *)g->y + unit * result;
-            /* The zeros of a frame would make NaN of infinite weights that do not reach a result.
-             * Pieces of rows leave them out, with the same bits. */
-            if (f.rows > 0 && (!g->transposed || KERNEL(all_finite)(w, taps))) {
-                KERNEL(framed_phase)(g, &p, &f, x, w, bias, y);
-            } else {
-                KERNEL(depthwise_phase)(g, &p, x, w, bias, y);
-            }
+            KERNEL(phase_of_image)(g, &p, &f, unit);
         } while (adzi_conv_phase_next(g, &p));
     }
 }

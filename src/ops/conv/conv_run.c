@@ -53,6 +53,22 @@ static adzi_conv_args geometry_of(const adzi_conv *at, bool transposed, const ad
     return g;
 }
 
+/* Turns images of one column into signals, if the kernel has one column, too. The positions of a
+ * block lie in one row then, which is copied by vectors. Neither the order of positions nor that of
+ * taps changes. */
+static void lay_down(adzi_conv_args *g)
+{
+    int64_t *const all[] = { g->source, g->result, g->kernel, g->stride, g->dilation, g->pad };
+    if (g->source[2] != 1 || g->result[2] != 1 || g->kernel[2] != 1 || g->pad[2] != 0) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+        const int64_t high = all[i][1];
+        all[i][1] = all[i][2];
+        all[i][2] = high;
+    }
+}
+
 /* The number of workers: one per thread and task at most, each with enough to do. */
 static int64_t workers_of(double work, int64_t tasks)
 {
@@ -108,6 +124,7 @@ bool adzi_conv_prepare(adzi_conv_job *job, const adzi_conv *at, bool transposed,
         return true;
     }
     *g = geometry_of(at, transposed, x, y, weight);
+    lay_down(g);
     g->x = x->data;
     g->weight = weight->data;
     g->bias = adzi_is_none(bias) ? NULL : bias->data;
@@ -181,8 +198,9 @@ bool adzi_conv_prepare_weight(adzi_conv_job *job, const adzi_conv *at, const adz
     job->depthwise = is_depthwise(g, at->n);
     job->args.parts = 1;
     if (job->depthwise) {
-        return true;
+        return true; /* whose sums of a row would have another order in a signal */
     }
+    lay_down(g);
     const int64_t taps = adzi_conv_volume(g->kernel);
     g->blocks = adzi_conv_blocks(g->batch * adzi_conv_volume(g->result), ADZI_CONV_BLOCK);
     g->chunks = adzi_conv_blocks(g->maps, ADZI_CONV_MAPS);

@@ -115,6 +115,11 @@ FACT(blocks_and_ranges_are_joined)
         { .n = 1, .groups = 3, .channels = 1, .maps = 2, .big = { 2, 1100 }, .kernel = { 1, 80 } },
         { .n = 2, .groups = 3, .channels = 1, .maps = 2, .big = { 50, 301 }, .kernel = { 3, 5 } },
         { .n = 1, .groups = 2, .channels = 1, .maps = 1, .big = { 6, 32 }, .kernel = { 3, 3 } },
+        { .n = 1, .groups = 2, .channels = 1, .maps = 1, .big = { 1, 100 }, .kernel = { 3, 5 } },
+        { .n = 2, .groups = 2, .channels = 1, .maps = 1, .big = { 2, 96 }, .kernel = { 3, 3 } },
+        { .n = 1, .groups = 1, .channels = 1, .maps = 2, .big = { 7, 45 }, .kernel = { 3, 2 } },
+        { .n = 1, .groups = 1, .channels = 3, .maps = 5, .big = { 9, 45 }, .kernel = { 3, 3 } },
+        { .n = 1, .groups = 1, .channels = 2, .maps = 5, .big = { 4, 64 }, .kernel = { 2, 4 } },
     };
     adz_manual_seed(4);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
@@ -128,6 +133,25 @@ FACT(blocks_and_ranges_are_joined)
             size_small(&c);
             expect_plain(&c);
         }
+    }
+}
+
+/* An image of one column is a signal along the height, also in groups of one channel. */
+FACT(an_image_may_have_one_column)
+{
+    adz_manual_seed(7);
+    for (int i = 0; i < 2 * 3 * 3; ++i) {
+        conv_plain c = { .n = 3,
+            .groups = 1 + i % 2,
+            .channels = i % 2 == 0 ? 5 : 1,
+            .maps = 3,
+            .big = { 90, 1 },
+            .kernel = { 3 + i % 3, 1 },
+            .stride = { 1 + i / 6, 1 + i % 3 },
+            .padding = { i % 4, i / 9 * 2 },
+            .dilation = { 1 + i / 2 % 3, 1 } };
+        size_small(&c);
+        expect_plain(&c);
     }
 }
 
@@ -332,6 +356,7 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(every_geometry_is_that_of_a_loop),
     cmocka_unit_test(strides_and_dilations_may_have_a_common_divisor),
     cmocka_unit_test(blocks_and_ranges_are_joined),
+    cmocka_unit_test(an_image_may_have_one_column),
     cmocka_unit_test(no_range_that_reads_something_is_passed_over),
     cmocka_unit_test(a_range_is_computed_for_its_last_tap),
     cmocka_unit_test(single_channels_need_no_frame),
