@@ -95,6 +95,19 @@ typedef struct adzi_onnx_row {
     const char *refused; /* why the operator cannot be written, and what to do instead */
 } adzi_onnx_row;
 
+/** What a call does to regions of the trace (autograd/regions.h). */
+typedef enum adzi_region {
+    ADZI_NO_REGION,
+    ADZI_SCAN,
+    ADZI_SCAN_END,
+    ADZI_WHILE,
+    ADZI_WHILE_TEST,
+    ADZI_WHILE_END,
+    ADZI_BRANCH,
+    ADZI_BRANCH_ELSE,
+    ADZI_BRANCH_END
+} adzi_region;
+
 typedef struct adzi_row {
     const char *op;
     /** No user calls it and the registry has no entry: a name for a view in traces, or a part of
@@ -111,6 +124,7 @@ typedef struct adzi_row {
      * derived backward uses the values within the expression, which would be computed twice
      * otherwise. */
     bool decomposed;
+    adzi_region region; /* the call begins or ends a region */
     adzi_c99_row c;
     adzi_onnx_row onnx;
 } adzi_row;

@@ -120,35 +120,13 @@ static bool call(adzi_trace *trace, const adzi_export *what)
 
 /* ---- what the outputs need ------------------------------------------------------------------ */
 
-/* These calls overwrite the old elements of their first input without reading them. */
-static bool overwrites(const adzi_traced_call *c)
+static bool takes_varying(const adzi_traced_call *c, const bool *varies)
 {
-    return c->inplace && c->row != NULL && c->row->overwrites;
-}
-
-/* Marks the calls and values that the outputs depend on. A call comes after those that made its
- * inputs, so one pass from the last call suffices. */
-static void mark_used(adzi_trace *trace)
-{
-    for (size_t k = 0; k < trace->n_outputs; ++k) {
-        trace->values[trace->outputs[k]].used = true;
+    bool any = false;
+    for (int k = adzi_trace_overwrites(c) ? 1 : 0; k < c->n_in && !any; ++k) {
+        any = c->in[k] >= 0 && varies[c->in[k]];
     }
-    for (size_t i = 0; i < trace->n_values; ++i) {
-        if (trace->values[i].becomes != (int)i) {
-            trace->values[trace->values[i].becomes].used = true;
-        }
-    }
-    for (size_t i = trace->n_calls; i-- > 0;) {
-        adzi_traced_call *c = &trace->calls[i];
-        for (int k = 0; k < c->n_out && !c->used; ++k) {
-            c->used = trace->values[c->out[k]].used;
-        }
-        for (int k = overwrites(c) ? 1 : 0; k < c->n_in && c->used; ++k) {
-            if (c->in[k] >= 0) {
-                trace->values[c->in[k]].used = true;
-            }
-        }
-    }
+    return any;
 }
 
 /* Marks what differs from run to run: the inputs, what a step changes, and what is computed from
@@ -162,9 +140,10 @@ static void find_varying(const adzi_trace *trace, bool *varies)
     }
     for (size_t i = 0; i < trace->n_calls; ++i) {
         const adzi_traced_call *c = &trace->calls[i];
-        bool any = false;
-        for (int k = overwrites(c) ? 1 : 0; k < c->n_in && !any; ++k) {
-            any = c->in[k] >= 0 && varies[c->in[k]];
+        const bool region = adzi_region_ends(adzi_trace_region_of(c));
+        bool any = false; /* a loop or a branch varies if anything in it does */
+        for (size_t k = region ? adzi_trace_region_begin(trace, i) : i; k <= i && !any; ++k) {
+            any = takes_varying(&trace->calls[k], varies);
         }
         for (int k = 0; k < c->n_out; ++k) {
             varies[c->out[k]] = varies[c->out[k]] || any;
@@ -347,7 +326,7 @@ adzi_trace *adzi_trace_new(
                (!trace->step || adzi_trace_find_changes(trace));
     }
     if (good) {
-        mark_used(trace);
+        adzi_trace_mark_used(trace);
         good = check_outputs(trace) && check_constants(trace);
     }
     restore(trace);
@@ -384,6 +363,7 @@ void adzi_trace_free(adzi_trace **trace)
     adzi_free(t->tensors, t->tensors_capacity * sizeof *t->tensors);
     adzi_free(t->storages, t->storages_capacity * sizeof *t->storages);
     adzi_free(t->births, t->births_capacity * sizeof *t->births);
+    adzi_free(t->regions, t->regions_capacity * sizeof *t->regions);
     adzi_free(t, sizeof *t);
 }
 

@@ -69,6 +69,7 @@ typedef struct adzi_traced_value {
     uint32_t fresh; /* of a number: bit k if the traced step has made state k */
     bool entered;   /* of an input: an operator took it */
     bool used;      /* an output, or a value that a variable becomes, depends on it */
+    bool gone;      /* a result of a body that has ended, which nothing outside may use */
 } adzi_traced_value;
 
 /** A tensor that the traced calls have used, and the value that it holds now. */
@@ -93,6 +94,12 @@ typedef struct adzi_traced_call {
     bool inplace; /* out[0] is the tensor of in[0] with other elements */
     bool used;    /* an output depends on it */
 } adzi_traced_call;
+
+/** A region that is open: Note [Regions] in trace_regions.c. */
+typedef struct adzi_traced_region {
+    size_t call; /* that began it */
+    int first;   /* the first value of the body that runs */
+} adzi_traced_region;
 
 /** A storage that was made while the trace ran. */
 typedef struct adzi_traced_birth {
@@ -121,6 +128,8 @@ typedef struct adzi_trace {
     adzi_index by_tensor, by_storage; /* positions in these two lists */
     adzi_traced_birth *births;
     size_t n_births, births_capacity;
+    adzi_traced_region *regions; /* that are open, the innermost last */
+    size_t n_regions, regions_capacity;
     bool failed;      /* something was refused */
     bool step, texts; /* as in adzi_export */
     bool backward;    /* the function has called a backward */
@@ -174,6 +183,23 @@ int adzi_trace_add_value(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t,
  * recorded. */
 int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t);
 
+/** Records that memory was refused. Returns false. */
+bool adzi_trace_refuse_memory(adzi_trace *trace, size_t bytes);
+
+/** Makes `t`, which is retained, hold an existing value. `version` is that of its storage while it
+ * does. False with the error recorded if memory was refused. */
+bool adzi_trace_hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t version);
+
+/** Appends a value shaped like t, which no tensor holds yet. -1 with the error recorded. */
+int adzi_trace_append(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const char *name);
+
+/** The traced tensor that is t, or that is the same view of the same storage, or ADZI_NOWHERE.
+ * `shares` becomes true if some traced tensor has the storage of t and depends on the inputs. */
+size_t adzi_trace_find(const adzi_trace *trace, const adz_tensor *t, bool *shares);
+
+/** Whether the elements of `t` are those of a tensor that calls before value `first` have used. */
+bool adzi_trace_shares_before(const adzi_trace *trace, const adz_tensor *t, int first);
+
 /** Whether a call or a report has used `t`. */
 bool adzi_trace_knows(const adzi_trace *trace, const adz_tensor *t);
 
@@ -188,6 +214,49 @@ adz_tensor *adzi_trace_with_layout(adz_tensor *t, const adz_tensor *like);
 
 /** The name of the value that `t` held first, or NULL. */
 const char *adzi_trace_name_of(const adzi_trace *trace, const adz_tensor *t);
+
+/* ---- trace_regions.c: bodies of loops and branches --------------------------------------------
+ */
+
+/** A call was appended to the trace. Opens and closes regions. False with the error recorded. */
+bool adzi_trace_note_region(adzi_trace *trace, size_t call);
+
+/** Whether a call may change `t`, which holds `value`, in place. A body may not change what is
+ * there in every step. Records an error that names the operator if not. */
+bool adzi_trace_may_change(adzi_trace *trace, const adz_tensor *t, int value, const char *op);
+
+/** Whether no body runs, in which a call of `function` would be repeated. Records an error if not.
+ */
+bool adzi_trace_is_outside(adzi_trace *trace, const char *function);
+
+/** Marks the calls and values that the outputs depend on. */
+void adzi_trace_mark_used(adzi_trace *trace);
+
+/** The call that began the region that call `end` goes on with or ends. */
+size_t adzi_trace_region_begin(const adzi_trace *trace, size_t end);
+
+/** What a call does to regions. */
+static inline adzi_region adzi_trace_region_of(const adzi_traced_call *call)
+{
+    return call->row != NULL ? call->row->region : ADZI_NO_REGION;
+}
+
+/** Whether a call overwrites the old elements of its first input without reading them. */
+static inline bool adzi_trace_overwrites(const adzi_traced_call *c)
+{
+    return c->inplace && c->row != NULL && c->row->overwrites;
+}
+
+/** Whether a call with this row begins a region; goes on with one, or ends one. */
+static inline bool adzi_region_begins(adzi_region region)
+{
+    return region == ADZI_SCAN || region == ADZI_WHILE || region == ADZI_BRANCH;
+}
+
+static inline bool adzi_region_ends(adzi_region region)
+{
+    return region == ADZI_SCAN_END || region == ADZI_WHILE_END || region == ADZI_BRANCH_END;
+}
 
 /* ---- training.c: the reports of a training step -----------------------------------------------
  */

@@ -3,184 +3,6 @@
 
 #include "export/trace.h"
 
-/* ---- values --------------------------------------------------------------------------------- */
-
-static bool refuse_memory(adzi_trace *trace, size_t bytes)
-{
-    trace->failed = true;
-    adzi_fail_memory(trace->op, bytes);
-    return false;
-}
-
-static bool is_tensor(const void *list, size_t position, const void *key, size_t size)
-{
-    const adzi_traced_tensor *tensors = list;
-    (void)size;
-    return memcmp(&tensors[position].tensor, key, sizeof(adz_tensor *)) == 0;
-}
-
-static size_t position_of(const adzi_trace *trace, const adz_tensor *t)
-{
-    return adzi_index_find(&trace->by_tensor, &t, sizeof t, is_tensor, trace->tensors);
-}
-
-static bool is_storage(const void *list, size_t position, const void *key, size_t size)
-{
-    const adzi_trace *trace = list;
-    const adzi_storage *storage = trace->tensors[trace->storages[position]].tensor->storage;
-    (void)size;
-    return memcmp(&storage, key, sizeof storage) == 0;
-}
-
-/* The position among the storages, or ADZI_NOWHERE. */
-static size_t storage_of(const adzi_trace *trace, const adz_tensor *t)
-{
-    return adzi_index_find(&trace->by_storage, &t->storage, sizeof t->storage, is_storage, trace);
-}
-
-/* Makes room for one more tensor in all lists, so that entering it cannot fail. */
-static bool reserve(adzi_trace *trace)
-{
-    return (adzi_grow(&trace->tensors, &trace->tensors_capacity, trace->n_tensors + 1,
-                sizeof *trace->tensors) &&
-               adzi_grow(&trace->storages, &trace->storages_capacity, trace->n_storages + 1,
-                   sizeof *trace->storages) &&
-               adzi_index_reserve(&trace->by_tensor, 1) &&
-               adzi_index_reserve(&trace->by_storage, 1)) ||
-           refuse_memory(trace, sizeof *trace->tensors);
-}
-
-/* Makes `t`, which is retained, hold an existing value. `version` is that of its storage while it
- * does. False with the error recorded if memory was refused. */
-static bool hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t version)
-{
-    const size_t known = position_of(trace, t);
-    if (known != ADZI_NOWHERE) {
-        trace->tensors[known].value = value;
-        trace->tensors[known].version = version;
-        return true;
-    }
-    if (!reserve(trace)) {
-        return false;
-    }
-    const size_t storage = storage_of(trace, t), position = trace->n_tensors++;
-    trace->tensors[position] = (adzi_traced_tensor){ adzi_retain(t), value, value, version,
-        storage == ADZI_NOWHERE ? ADZI_NOWHERE : trace->storages[storage] };
-    adzi_index_enter(&trace->by_tensor, &t, sizeof t, position);
-    if (storage == ADZI_NOWHERE) {
-        trace->storages[trace->n_storages] = position;
-        adzi_index_enter(&trace->by_storage, &t->storage, sizeof t->storage, trace->n_storages++);
-    } else {
-        trace->storages[storage] = position;
-    }
-    return true;
-}
-
-/* Appends a value shaped like t, which no tensor holds yet. */
-static int append(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const char *name)
-{
-    char *copy = name != NULL ? adzi_string_copy(name) : NULL;
-    if ((name != NULL && copy == NULL) || trace->n_values >= INT32_MAX ||
-        !adzi_grow(
-            &trace->values, &trace->values_capacity, trace->n_values + 1, sizeof *trace->values)) {
-        adzi_string_free(copy);
-        refuse_memory(trace, sizeof *trace->values);
-        return -1;
-    }
-    adzi_traced_value v = { .kind = kind,
-        .dtype = (adz_dtype)t->dtype,
-        .rank = t->rank,
-        .name = copy,
-        .tensor = t,
-        .call = -1,
-        .result = -1,
-        .instead = -1,
-        .becomes = (int)trace->n_values };
-    memcpy(v.sizes, t->sizes, sizeof v.sizes);
-    memcpy(v.strides, t->strides, sizeof v.strides);
-    trace->values[trace->n_values] = v;
-    return (int)trace->n_values++;
-}
-
-bool adzi_trace_knows(const adzi_trace *trace, const adz_tensor *t)
-{
-    return position_of(trace, t) != ADZI_NOWHERE;
-}
-
-int adzi_trace_first_value(const adzi_trace *trace, const adz_tensor *t)
-{
-    const size_t position = position_of(trace, t);
-    return position != ADZI_NOWHERE ? trace->tensors[position].first : -1;
-}
-
-const char *adzi_trace_name_of(const adzi_trace *trace, const adz_tensor *t)
-{
-    const int value = adzi_trace_first_value(trace, t);
-    return value >= 0 ? trace->values[value].name : NULL;
-}
-
-int adzi_trace_add_value(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const char *name)
-{
-    const int value = append(trace, kind, t, name);
-    return value >= 0 && hold(trace, t, value, t->storage->version) ? value : -1;
-}
-
-/* ---- which value a tensor holds ------------------------------------------------------------- */
-
-/* Whether two tensors are the same elements in the same order. */
-static bool is_same_view(const adz_tensor *a, const adz_tensor *b)
-{
-    bool same = a->storage == b->storage && a->data == b->data && a->dtype == b->dtype &&
-                adzi_same_sizes(a, b);
-    for (int i = 0; i < a->rank && same; ++i) {
-        same = a->sizes[i] <= 1 || a->strides[i] == b->strides[i];
-    }
-    return same;
-}
-
-/* The traced tensor that is t, or that is the same view of the same storage, or ADZI_NOWHERE.
- * `shares` becomes true if some traced tensor has the storage of t and depends on the inputs. */
-static size_t find(const adzi_trace *trace, const adz_tensor *t, bool *shares)
-{
-    const size_t own = position_of(trace, t), storage = storage_of(trace, t);
-    size_t position =
-        own == ADZI_NOWHERE && storage != ADZI_NOWHERE ? trace->storages[storage] : own;
-    *shares = false;
-    while (position != ADZI_NOWHERE && position != own &&
-           !is_same_view(trace->tensors[position].tensor, t)) {
-        const adzi_value_kind kind = trace->values[trace->tensors[position].value].kind;
-        *shares = *shares || kind == ADZI_VALUE_INPUT || kind == ADZI_VALUE_RESULT;
-        position = trace->tensors[position].before;
-    }
-    return position;
-}
-
-int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
-{
-    bool shares;
-    const size_t position = find(trace, t, &shares);
-    if (position == ADZI_NOWHERE && shares) {
-        trace->failed = true;
-        adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-            "a tensor %s shares memory with a computed one, but no operator made it; use views that adze's operators make",
-            adzi_text_shape(t));
-        return -1;
-    }
-    if (position == ADZI_NOWHERE) {
-        return adzi_trace_is_constant(trace, t)
-                   ? adzi_trace_add_value(trace, ADZI_VALUE_CONSTANT, t, NULL)
-                   : -1;
-    }
-    if (trace->tensors[position].version != t->storage->version) {
-        trace->failed = true;
-        adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-            "a tensor %s is read after %s changed its memory in another way than through this tensor; compute a new tensor there (adz_cat and adz_stack join parts)",
-            adzi_text_shape(t), t->storage->writer != NULL ? t->storage->writer : "a write");
-        return -1;
-    }
-    return trace->tensors[position].value;
-}
-
 /* ---- calls ---------------------------------------------------------------------------------- */
 
 enum { MOST_TWICE = 8, MOST_KEPT = 8 }; /* results of a call that is traced twice; values kept */
@@ -229,7 +51,7 @@ static bool trace_expression(adzi_trace *trace, const adzi_report *r)
     size_t bytes = ((size_t)r->n_results + MOST_KEPT) * sizeof(adz_tensor *);
     adz_tensor **made = adzi_alloc_zero(bytes);
     if (made == NULL) {
-        return refuse_memory(trace, bytes);
+        return adzi_trace_refuse_memory(trace, bytes);
     }
     const bool records = thread->grad_enabled;
     const bool graph = trace->step && r->records && r->op->backward == NULL;
@@ -250,7 +72,7 @@ static bool trace_expression(adzi_trace *trace, const adzi_report *r)
                 adz_dtype_name((adz_dtype)made[k]->dtype), adzi_text_shape(made[k]));
             value = -1;
         }
-        good = value >= 0 && hold(trace, r->results[k], value, version_after(r, k));
+        good = value >= 0 && adzi_trace_hold(trace, r->results[k], value, version_after(r, k));
         if (good && graph) {
             thread->grad_enabled = true;
             good = share_graph(r->results[k], made[k]);
@@ -333,12 +155,13 @@ static bool connect(adzi_trace *trace, adzi_traced_call *call, const adzi_report
             return false;
         }
     }
-    if (r->inplace && !keep_contents(trace, call->in[0], r->in[0])) {
+    if (r->inplace && (!adzi_trace_may_change(trace, r->in[0], call->in[0], r->op->name) ||
+                          !keep_contents(trace, call->in[0], r->in[0]))) {
         return false;
     }
     for (int k = 0; k < r->n_results; ++k) {
-        const int value = append(trace, ADZI_VALUE_RESULT, r->results[k], NULL);
-        if (value < 0 || !hold(trace, r->results[k], value, version_after(r, k))) {
+        const int value = adzi_trace_append(trace, ADZI_VALUE_RESULT, r->results[k], NULL);
+        if (value < 0 || !adzi_trace_hold(trace, r->results[k], value, version_after(r, k))) {
             return false;
         }
         trace->values[value].call = (int)trace->n_calls;
@@ -352,18 +175,18 @@ static bool trace_printed(adzi_trace *trace, const adzi_report *r)
 {
     if (!adzi_grow(
             &trace->calls, &trace->calls_capacity, trace->n_calls + 1, sizeof *trace->calls)) {
-        return refuse_memory(trace, sizeof *trace->calls);
+        return adzi_trace_refuse_memory(trace, sizeof *trace->calls);
     }
     adzi_traced_call call;
     if (!fill_call(trace, &call, r)) {
-        return refuse_memory(trace, sizeof call);
+        return adzi_trace_refuse_memory(trace, sizeof call);
     }
     if (!connect(trace, &call, r)) {
         adzi_traced_call_end(&call);
         return false;
     }
     trace->calls[trace->n_calls++] = call;
-    return true;
+    return adzi_trace_note_region(trace, trace->n_calls - 1);
 }
 
 /* Whether a backward reads what the operator's expression computes, which costs as much as the call
@@ -433,7 +256,7 @@ static bool report_host(adzi_tracer *tracer, const adz_tensor *t, const char *fu
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
     bool shares;
-    const size_t position = find(trace, t, &shares);
+    const size_t position = adzi_trace_find(trace, t, &shares);
     int value = position != ADZI_NOWHERE ? trace->tensors[position].value : -1;
     if (value < 0 && !shares && trace->step && adzi_trace_is_older(trace, t)) {
         value = adzi_trace_value_of(trace, (adz_tensor *)(uintptr_t)t);

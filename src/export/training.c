@@ -47,6 +47,9 @@ adz_status adzi_trace_note_backward(adzi_tracer *tracer)
 void adzi_trace_note_gradient(adzi_tracer *tracer, adzi_gradient *gradient, bool replaced)
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    if (!adzi_trace_is_outside(trace, "a function that changes the gradient of a leaf")) {
+        return;
+    }
     const size_t before = trace->kept->n_gradients;
     const adzi_kept_gradient *g = adzi_kept_add_gradient(trace->kept, gradient, replaced);
     if (g == NULL) {
@@ -77,6 +80,9 @@ static bool name_parameters(adzi_trace *trace, const adz_optimizer *o)
 adz_status adzi_trace_note_step(adzi_tracer *tracer, adz_optimizer *optimizer)
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    if (!adzi_trace_is_outside(trace, "adz_optimizer_step")) {
+        return adzi_status(NULL);
+    }
     if (!trace->step) {
         trace->failed = true;
         return adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,

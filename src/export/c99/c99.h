@@ -9,6 +9,8 @@
  *     slices.c        loops for operators that reduce or normalise
  *     slide.c        loops of a kernel that slides over an image
  *     product.c      products of matrices
+ *     regions.c      loops and branches: which memory their values have
+ *     region_print.c the text of loops and branches
  *     chain.c        elementwise calls that follow each other, as one loop
  *     repeat.c       constants whose rows are equal
  *     memory.c       offsets of buffers in static memory, from their lifetimes
@@ -63,6 +65,7 @@ typedef struct adzi_c99_memory {
     bool array;   /* the array of a constant is used in the file */
     bool made;    /* a constant that a function makes in every call */
     bool changes; /* a variable that some function changes */
+    bool placed;  /* the result of a step, which lies among the results of all steps */
     bool saved;   /* a file of weights has it */
 } adzi_c99_memory;
 
@@ -74,6 +77,16 @@ typedef struct adzi_c99_stepped {
     uint32_t fresh; /* bit k: the first step makes state k */
     size_t count;   /* the first parameter with the same steps */
 } adzi_c99_stepped;
+
+enum { ADZI_C99_REGIONS = 8 }; /* loops and branches inside each other */
+
+/** A loop or a branch that is being printed. */
+typedef struct adzi_c99_region {
+    const adzi_c99_call *begin; /* the call that began it */
+    int step;                   /* of that call */
+    size_t head;                /* of the body's text: where its pointers are declared */
+    char variable[24];          /* counts the steps of a loop */
+} adzi_c99_region;
 
 /** Numbers that a function computes once: those of a step of a group, for one count. */
 typedef struct adzi_c99_update {
@@ -114,10 +127,12 @@ struct adzi_c99 {
     int *results; /* the memory of the caller's array for each of them */
     size_t results_capacity;
 
-    adzi_text body;                 /* the function that is being printed */
-    int step;                       /* counts calls */
-    int depth;                      /* of indentation */
-    int variables;                  /* loop variables in use */
+    adzi_text body;                            /* the function that is being printed */
+    int step;                                  /* counts calls */
+    int depth;                                 /* of indentation */
+    int variables;                             /* loop variables in use */
+    adzi_c99_region regions[ADZI_C99_REGIONS]; /* that are open, the innermost last */
+    int n_regions;
     bool helpers[ADZI_C99_HELPERS]; /* the functions of math.c that are used */
     bool failed;                    /* an error is recorded */
     int64_t arena[ADZI_C99_ARENAS]; /* elements of the static buffers, by type */
@@ -140,6 +155,9 @@ const char *adzi_c99_real_type(const adzi_c99 *c);
 
 /** A number as a literal of the type double. */
 const char *adzi_c99_double(double x);
+
+/** Whether a name stands in a text. Printing may make an element whose text is not needed. */
+bool adzi_c99_mentions(const char *text, const char *name);
 
 /** A new memory; its index, or -1 with the error recorded. */
 int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_t count);

@@ -38,8 +38,10 @@ static void print_comment(adzi_c99 *c, const adzi_c99_call *call, const char *wh
         }
     }
     const size_t n = strlen(line);
-    snprintf(line + n, sizeof line - n, " ->");
-    add_shape(line, sizeof line, adzi_c99_out(c, call, 0));
+    if (call->n_out > 0) {
+        snprintf(line + n, sizeof line - n, " ->");
+        add_shape(line, sizeof line, adzi_c99_out(c, call, 0));
+    }
     adzi_c99_comment(clean, sizeof clean, line);
     adzi_c99_line(c, "%s", "");
     adzi_c99_line(c, "/* %s */", clean);

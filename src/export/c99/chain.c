@@ -372,7 +372,8 @@ static int replaced_by(const adzi_c99 *c, const chain *h, int call, adz_dtype dt
         const int memory = h->accesses[i].value.memory;
         const adzi_c99_memory *m = &c->memories[memory];
         bool free = m->kind == ADZI_C99_BUFFER && m->dtype == dtype && m->first >= 0 &&
-                    is_read_before(c, h, memory, call) && !is_needed_later(c, h, memory);
+                    m->first > adzi_c99_loop_step(c) && is_read_before(c, h, memory, call) &&
+                    !is_needed_later(c, h, memory);
         for (size_t k = 0; k < c->n_memories && free; ++k) {
             free = c->memories[k].replaces != memory;
         }

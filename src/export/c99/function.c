@@ -85,12 +85,9 @@ static void add_comment(const adzi_c99 *c, bool changes, adzi_text *to)
     adzi_text_add(to, " */\n");
 }
 
-/* True if a name stands in the function that was printed. Printing may have made an element whose
- * text was not needed. */
-static bool is_mentioned(const adzi_c99 *c, const char *name)
+bool adzi_c99_mentions(const char *text, const char *name)
 {
     const size_t n = strlen(name);
-    const char *text = adzi_text_get(&c->body);
     for (const char *at = text; (at = strstr(at, name)) != NULL; at += n) {
         const bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
         if (begins && !isalnum((unsigned char)at[n]) && at[n] != '_') {
@@ -98,6 +95,11 @@ static bool is_mentioned(const adzi_c99 *c, const char *name)
         }
     }
     return false;
+}
+
+static bool is_mentioned(const adzi_c99 *c, const char *name)
+{
+    return adzi_c99_mentions(adzi_text_get(&c->body), name);
 }
 
 /* Pointers to the buffers that the function uses, and to what the caller's state has of it. */
@@ -151,7 +153,7 @@ static void begin(adzi_c99 *c)
     c->body.length = 0;
     c->depth = 1;
     c->step = 0;
-    c->variables = 0;
+    c->variables = c->n_regions = 0;
     for (size_t i = 0; i < c->n_memories; ++i) {
         c->memories[i].first = c->memories[i].last = c->memories[i].replaces = -1;
     }
@@ -282,6 +284,7 @@ void adzi_c99_print_function(adzi_c99 *c, adzi_c99_function *f)
         return;
     }
     adzi_c99_reuse(c, f->trace);
+    adzi_c99_place_steps(c);
     if (!add_results(c, f->trace)) {
         return;
     }

@@ -42,6 +42,7 @@ typedef struct adzi_c99_value {
     int rank;
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK], numel;
     adz_dtype dtype;
+    bool used; /* something needs it */
 } adzi_c99_value;
 
 /** One call of an operator. in[i] is -1 for an argument that was left out. */
@@ -67,6 +68,10 @@ typedef void adzi_c99_printer(adzi_c99 *c, const adzi_c99_call *call);
 /** Print calls by the texts of their rows: `element` of an elementwise operator, or the statement
  * of a reduction. */
 adzi_c99_printer adzi_c99_elementwise, adzi_c99_reduce;
+
+/** Print the calls that begin and end loops and branches. */
+adzi_c99_printer adzi_c99_scan, adzi_c99_scan_end, adzi_c99_while, adzi_c99_while_test,
+    adzi_c99_while_end, adzi_c99_branch, adzi_c99_branch_else, adzi_c99_branch_end;
 
 /* ---- the call -------------------------------------------------------------------------------- */
 

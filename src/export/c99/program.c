@@ -244,6 +244,9 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
 {
     const adz_tensor *t = v->tensor;
     const int64_t item = (int64_t)adzi_item_size(t);
+    if (adzi_trace_region_of(call) != ADZI_NO_REGION) {
+        return adzi_c99_region_memory(c, trace, v);
+    }
     const int from = viewed(trace, call, t);
     if (from >= 0) {
         const adz_tensor *holder = holder_of(trace, from, t);
@@ -280,9 +283,10 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
 static bool add_value(adzi_c99 *c, const adzi_trace *trace, size_t i)
 {
     const adzi_traced_value *v = &trace->values[i];
-    adzi_c99_value value = {
-        .rank = v->rank, .numel = v->tensor->numel, .dtype = adzi_c99_dtype(c, v->dtype)
-    };
+    adzi_c99_value value = { .rank = v->rank,
+        .numel = v->tensor->numel,
+        .dtype = adzi_c99_dtype(c, v->dtype),
+        .used = v->used };
     memcpy(value.sizes, v->sizes, sizeof value.sizes);
     memcpy(value.strides, v->strides, sizeof value.strides);
     value.memory = v->kind == ADZI_VALUE_RESULT
@@ -311,7 +315,7 @@ static bool add_value(adzi_c99 *c, const adzi_trace *trace, size_t i)
 /* A call prints nothing if its results are views or constants. */
 static bool is_printed(const adzi_c99 *c, const adzi_trace *trace, const adzi_traced_call *call)
 {
-    if (call->inplace) {
+    if (call->inplace || adzi_trace_region_of(call) != ADZI_NO_REGION) {
         return true;
     }
     for (int k = 0; k < call->n_out; ++k) {

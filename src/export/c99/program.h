@@ -91,6 +91,41 @@ void adzi_c99_reuse(adzi_c99 *c, const adzi_trace *trace);
  * variable. */
 bool adzi_c99_is_read_last(const adzi_c99 *c, const adzi_trace *trace, int memory);
 
+/* ---- regions.c --------------------------------------------------------------------------------
+ */
+
+/** The memory of a result of a call that begins or ends a region; -1 with the error recorded. */
+int adzi_c99_region_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced_value *v);
+
+/** Lets bodies read and write steps where they lie: inputs of a step in those of all steps, results
+ * in the stacked ones, new carries in the carries. Call it when nothing else moves values. */
+void adzi_c99_place_steps(adzi_c99 *c);
+
+/** What a call does to regions. */
+static inline adzi_region adzi_c99_region_of(const adzi_c99_call *call)
+{
+    return call->row != NULL ? call->row->region : ADZI_NO_REGION;
+}
+
+/** The call that ends the region of a call which begins or goes on with one. */
+const adzi_c99_call *adzi_c99_region_end(const adzi_c99 *c, const adzi_c99_call *call);
+
+/** Whether a carry is needed: by the body, or after the loop. */
+bool adzi_c99_is_carried(
+    const adzi_c99 *c, const adzi_c99_call *begin, const adzi_c99_call *end, int k);
+
+/** The step at which the innermost loop that is being printed began: what was written before it is
+ * read again in its next step. -1 outside of loops. */
+int adzi_c99_loop_step(const adzi_c99 *c);
+
+/** Whether a value is all of a memory that some call fills, in row-major order. */
+bool adzi_c99_is_whole(const adzi_c99 *c, const adzi_c99_value *v);
+
+/** Whether a call may write its result over the elements of `memory` that it reads: it computes
+ * each element from those at the same position. */
+bool adzi_c99_reads_in_place(
+    const adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *memory);
+
 /* ---- chain.c ----------------------------------------------------------------------------------
  */
 

@@ -141,9 +141,7 @@ static bool is_needless(const adzi_c99 *c, const adzi_trace *trace, size_t at)
 /* ---- results that are copied into variables ---------------------------------------------------
  */
 
-/* Whether a call may write its result over the elements of `variable` that it reads: it computes
- * each element from those at the same position. */
-static bool reads_in_place(
+bool adzi_c99_reads_in_place(
     const adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *variable)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
@@ -166,7 +164,9 @@ static bool goes_into(const adzi_c99 *c, const adzi_trace *trace, size_t at)
         return false;
     }
     const size_t made = next_write(c, trace, 0, x->memory), end = c->n_calls + 1;
-    if (made >= at || c->calls[made].inplace || !reads_in_place(c, &c->calls[made], to) ||
+    if (made >= at || c->calls[made].inplace ||
+        adzi_c99_region_of(&c->calls[made]) != ADZI_NO_REGION ||
+        !adzi_c99_reads_in_place(c, &c->calls[made], to) ||
         writes(c, &c->calls[made], to->memory) || is_used(c, trace, made + 1, at, to->memory)) {
         return false;
     }
@@ -175,11 +175,17 @@ static bool goes_into(const adzi_c99 *c, const adzi_trace *trace, size_t at)
     return stays || !is_used(c, trace, at + 1, end, x->memory);
 }
 
+/* A copy in a body stays: what seems to be read for the last time is read again in the next step.
+ */
 void adzi_c99_reuse(adzi_c99 *c, const adzi_trace *trace)
 {
+    int depth = 0;
     for (size_t i = 0; i < c->n_calls;) {
         const adzi_c99_call *call = &c->calls[i];
-        const bool copies = call->row != NULL && call->row->copies;
+        const adzi_region region = adzi_c99_region_of(call);
+        depth += adzi_region_begins(region) ? 1 : 0;
+        depth -= adzi_region_ends(region) ? 1 : 0;
+        const bool copies = depth == 0 && call->row != NULL && call->row->copies;
         if (copies && is_needless(c, trace, i)) {
             share(c, adzi_c99_out(c, call, 0)->memory, adzi_c99_in(c, call, call->n_in - 1));
             leave_out(c, i);

@@ -1,5 +1,5 @@
 /* adz_branch: calls one of two bodies. */
-#include "solvers/loops/loops.h"
+#include "solvers/loops/in_trace.h"
 
 #include <string.h>
 
@@ -16,23 +16,29 @@ typedef struct branch {
 
 static const char op[] = "adz_branch";
 
-static bool run(void *state)
+bool adzi_branch_call(
+    adz_loop_body body, void *user, adz_tensor *const *inputs, adz_tensor **found, size_t n_results)
 {
-    const branch *b = state;
-    if (adzi_callback_failed(op, b->body(b->found, b->inputs, b->user), "the body failed")) {
+    if (adzi_callback_failed(op, body(found, inputs, user), "the body failed")) {
         return false;
     }
-    for (size_t k = 0; k < b->n_results; ++k) {
-        if (b->found[k] == NULL || adzi_is_none(b->found[k])) {
-            adzi_error(op, b->found[k] == NULL ? ADZ_ERR_NULL : ADZ_ERR_ARGUMENT,
-                "the body gave %s for result %zu", b->found[k] == NULL ? "NULL" : "ADZ_NONE", k);
+    for (size_t k = 0; k < n_results; ++k) {
+        if (found[k] == NULL || adzi_is_none(found[k])) {
+            adzi_error(op, found[k] == NULL ? ADZ_ERR_NULL : ADZ_ERR_ARGUMENT,
+                "the body gave %s for result %zu", found[k] == NULL ? "NULL" : "ADZ_NONE", k);
             return false;
         }
-        if (!adzi_check_tensor(op, "a result of the body", b->found[k])) {
+        if (!adzi_check_tensor(op, "a result of the body", found[k])) {
             return false;
         }
     }
     return true;
+}
+
+static bool run(void *state)
+{
+    const branch *b = state;
+    return adzi_branch_call(b->body, b->user, b->inputs, b->found, b->n_results);
 }
 
 adz_status adz_branch(adz_tensor *predicate, adz_loop_body if_true, adz_loop_body if_false,
@@ -49,8 +55,15 @@ adz_status adz_branch(adz_tensor *predicate, adz_loop_body if_true, adz_loop_bod
             op, ADZ_ERR_ARGUMENT, "%zu results; 1 to %d are possible", n_results, ADZ_LOOP_TENSORS);
     }
     if (!adzi_loop_check_list(op, "inputs", inputs, n_inputs, 0) ||
-        adzi_is_captured(op, "the host reads its predicate; adz_where chooses elements")) {
+        (adzi_self()->tracer == NULL &&
+            adzi_is_captured(op, "the host reads its predicate; adz_where chooses elements"))) {
         return adzi_status(NULL);
+    }
+    if (adzi_self()->tracer != NULL) {
+        return adzi_loop_check_truth(op, "the predicate", predicate)
+                   ? adzi_branch_in_trace(op, predicate, (adz_loop_body[]){ if_true, if_false },
+                         user, inputs, n_results, results)
+                   : adzi_status(NULL);
     }
     const size_t mark = adzi_self()->n_temporaries;
     const int truth = adzi_loop_truth(op, "the predicate", predicate);

@@ -61,8 +61,12 @@ bool adzi_loop_begin(adzi_loop *loop, adz_tensor *const *carries)
 
 void adzi_loop_name_step(const adzi_loop *loop, int64_t step)
 {
-    snprintf(adzi_self()->frames[loop->frame].text, PATH_BYTES, "step %lld of %s", (long long)step,
-        loop->op);
+    char *text = adzi_self()->frames[loop->frame].text;
+    if (step < 0) {
+        snprintf(text, PATH_BYTES, "%s", loop->op);
+    } else {
+        snprintf(text, PATH_BYTES, "step %lld of %s", (long long)step, loop->op);
+    }
 }
 
 /* Begins a message of the loop itself, which names the step in its text and so has no path. Returns
@@ -194,14 +198,22 @@ bool adzi_loop_run(adzi_loop *loop, bool (*body)(void *state), void *state)
     return adzi_through_door(&door, body, state);
 }
 
-int adzi_loop_truth(const char *op, const char *what, const adz_tensor *t)
+bool adzi_loop_check_truth(const char *op, const char *what, const adz_tensor *t)
 {
     if (!adzi_check_tensor(op, what, t)) {
-        return -1;
+        return false;
     }
     if (adzi_is_none(t) || t->numel != 1) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %s, and must have one element", what,
             adzi_is_none(t) ? "ADZ_NONE" : adzi_text_shape(t));
+        return false;
+    }
+    return true;
+}
+
+int adzi_loop_truth(const char *op, const char *what, const adz_tensor *t)
+{
+    if (!adzi_loop_check_truth(op, what, t)) {
         return -1;
     }
     const double value = adz_item(t);

@@ -31,7 +31,8 @@ adz_tensor **adzi_loop_list(const char *op, size_t n);
 /** Makes the lists of a loop, and begins with these carries. False with the error recorded. */
 bool adzi_loop_begin(adzi_loop *loop, adz_tensor *const *carries);
 
-/** Names the step that begins, for messages. The loop runs behind a door with a path. */
+/** Names the step that begins, for messages; -1 for one that stands for all. The loop runs behind a
+ * door with a path. */
 void adzi_loop_name_step(const adzi_loop *loop, int64_t step);
 
 /** Calls the body, and checks what it gives. False with the error recorded. */
@@ -51,7 +52,14 @@ bool adzi_loop_survive(const char *op, size_t mark, adz_tensor *const *tensors, 
 /** Runs a loop behind a door, whose path adzi_loop_name_step writes. */
 bool adzi_loop_run(adzi_loop *loop, bool (*body)(void *state), void *state);
 
+/** Whether a tensor has one element. Records an error that calls it `what`. */
+bool adzi_loop_check_truth(const char *op, const char *what, const adz_tensor *t);
+
 /** The truth of one element, which the host reads. -1 with the error recorded. */
 int adzi_loop_truth(const char *op, const char *what, const adz_tensor *t);
+
+/** Calls a body of a branch, and checks what it gives. False with the error recorded. */
+bool adzi_branch_call(adz_loop_body body, void *user, adz_tensor *const *inputs, adz_tensor **found,
+    size_t n_results);
 
 #endif

@@ -3,7 +3,7 @@
  * The inputs are cut into the elements of their first dimension by one adz_unbind, so that their
  * gradients are stacked once. Results are stacked by one adz_stack; without a graph each is copied
  * to its position as soon as its step has ended. */
-#include "solvers/loops/loops.h"
+#include "solvers/loops/in_trace.h"
 
 #include <string.h>
 
@@ -270,10 +270,15 @@ adz_status adz_scan(adz_loop_body body, void *user, adz_tensor *const *carries, 
                    .n_results = n_results },
         .inputs = inputs,
         .results = results,
-        .stacks = thread->grad_enabled || thread->tracer != NULL };
+        .stacks = thread->grad_enabled };
     adzi_settle(thread);
-    if (!check(&s, carries, options) || !make_lists(&s, carries) ||
-        !adzi_loop_run(&s.loop, run, &s)) {
+    if (!check(&s, carries, options)) {
+        return adzi_status(NULL);
+    }
+    if (thread->tracer != NULL) {
+        return adzi_scan_in_trace(&s.loop, carries, inputs, s.length, s.options.reverse, results);
+    }
+    if (!make_lists(&s, carries) || !adzi_loop_run(&s.loop, run, &s)) {
         return adzi_status(NULL);
     }
     return give_results(&s, mark, carries);

@@ -1,5 +1,5 @@
 /* adz_while: the unrolled program of as many steps as the condition allows. */
-#include "solvers/loops/loops.h"
+#include "solvers/loops/in_trace.h"
 
 #include <string.h>
 
@@ -55,8 +55,9 @@ static bool check(const loop_while *w, adz_tensor *const *carries, adz_tensor **
         return false;
     }
     return adzi_loop_check_list(op, "carries", carries, w->loop.n_carries, 1) &&
-           !adzi_is_captured(
-               op, "the host reads its condition; adz_scan has a fixed number of steps");
+           (adzi_self()->tracer != NULL ||
+               !adzi_is_captured(
+                   op, "the host reads its condition; adz_scan has a fixed number of steps"));
 }
 
 /* Gives count and ended to those who want them. */
@@ -87,8 +88,14 @@ adz_status adz_while(adz_loop_condition condition, adz_loop_body body, void *use
     };
     adzi_settle(adzi_self());
     const size_t mark = adzi_self()->n_temporaries;
-    if (!check(&w, carries, results) || !adzi_loop_begin(&w.loop, carries) ||
-        !adzi_loop_run(&w.loop, run, &w)) {
+    if (!check(&w, carries, results)) {
+        return adzi_status(NULL);
+    }
+    if (adzi_self()->tracer != NULL) {
+        return adzi_while_in_trace(
+            &w.loop, condition, carries, max_iterations, results, count, ended);
+    }
+    if (!adzi_loop_begin(&w.loop, carries) || !adzi_loop_run(&w.loop, run, &w)) {
         return adzi_status(NULL);
     }
     memcpy(results, w.loop.in, n_carries * sizeof *results);
