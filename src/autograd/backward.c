@@ -270,6 +270,7 @@ typedef struct {
     adz_tensor *const *inputs;
     adz_tensor **results;
     size_t n_inputs;
+    int64_t directions;
 } wish;
 
 static __attribute__((noinline)) adz_status run_grad(const wish *w, const adz_backward_options *o)
@@ -280,6 +281,7 @@ static __attribute__((noinline)) adz_status run_grad(const wish *w, const adz_ba
     }
     run->create_graph = o->create_graph;
     run->keep_graph = o->retain_graph || o->create_graph;
+    run->directions = w->directions;
     bool ok = set_targets(run, w->inputs, w->n_inputs);
     if (ok) {
         size_t mark = run->thread->n_temporaries;
@@ -318,7 +320,21 @@ adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *grad
     if (!check_outputs(outputs, gradients, n_outputs) || !check_inputs(inputs, results, n_inputs)) {
         return adz_error_code();
     }
-    const wish w = { outputs, gradients, n_outputs, inputs, results, n_inputs };
+    const wish w = { outputs, gradients, n_outputs, inputs, results, n_inputs, 0 };
+    ADZI_STEP_DOWN();
+    return run_grad(&w, &o);
+}
+
+adz_status adzi_autograd_grad_forward(adz_tensor *const *outputs, adz_tensor *const *gradients,
+    size_t n_outputs, adz_tensor *const *inputs, size_t n_inputs, int64_t directions,
+    adz_tensor **results)
+{
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    o.create_graph = o.allow_unused = true;
+    if (!check_outputs(outputs, gradients, n_outputs) || !check_inputs(inputs, results, n_inputs)) {
+        return adz_error_code();
+    }
+    const wish w = { outputs, gradients, n_outputs, inputs, results, n_inputs, directions };
     ADZI_STEP_DOWN();
     return run_grad(&w, &o);
 }

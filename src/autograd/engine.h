@@ -7,6 +7,22 @@
 /** Runs the backward of every node that a gradient reaches. The outputs have their gradients. */
 bool adzi_run_nodes(adzi_run *run, adz_tensor *const *outputs, size_t n);
 
+/**
+ * adz_autograd_grad with create_graph and allow_unused, for a forward derivative: the upstream
+ * gradients are zeros, and of the results only their derivatives by these zeros are asked for, in
+ * about `directions` directions and without a graph. A node may then return zeros with a node of
+ * its own kind, which computes products of the Jacobian with vectors.
+ */
+adz_status adzi_autograd_grad_forward(adz_tensor *const *outputs, adz_tensor *const *gradients,
+    size_t n_outputs, adz_tensor *const *inputs, size_t n_inputs, int64_t directions,
+    adz_tensor **results);
+
+/** The directions of the running backward of a node, 0 if it is not for a forward derivative. */
+static inline int64_t adzi_directions(const adzi_node *node)
+{
+    return node->entry->run->directions;
+}
+
 /** What is called after each node that a backward of this thread visits; `call` is NULL for
  * nothing. It must not fail, jump or start a backward. Communication that moves only when it is
  * called uses it. */

@@ -45,6 +45,8 @@ struct adzi_run {
     bool commits; /* gradients become those of the leaves; with targets, of these leaves alone */
     bool done;    /* everything has succeeded */
     bool anomaly; /* the thread's anomaly mode, while a backward is called */
+    int64_t directions; /* above 0: of the gradients only their derivatives by the upstream ones are
+                           asked for, in about so many directions (adzi_autograd_grad_forward) */
     bool express; /* a trace runs, which sees calls of operators only: no fused backward, and sums
                      by operators */
     adzi_node *checked;         /* the node whose gradients call_checked has retained, or NULL */

@@ -156,6 +156,7 @@ bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size
 typedef struct adzi_ode_kept {
     adz_tensor *states; /* [C, ...], before every step whose number is a multiple of stride */
     int64_t stride;
+    adz_tensor *path;            /* [n_steps, n], f64, after each step of ADZ_ODE_BDF; or NULL */
     const adzi_ode_graph *graph; /* of the recorded steps */
 } adzi_ode_kept;
 

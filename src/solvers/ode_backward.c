@@ -8,7 +8,7 @@
 
 #include "autograd/run.h"
 #include "solvers/ode_bdf.h"
-#include "solvers/ode_node.h"
+#include "solvers/ode_forward.h"
 #include "base/alloc.h"
 
 /* A running backward. */
@@ -56,28 +56,9 @@ static bool add_vjp(vjp *p, size_t n, size_t first)
                p->grads + first) == ADZ_OK;
 }
 
-/* A leaf that appears only in some steps has no edge in the graph, and would get no gradient. */
 static bool check_leaves(const vjp *p, adz_tensor *y)
 {
-    const adzi_ode_graph *g = &p->context->graph;
-    adzi_leaves others = { NULL, 0, 0 };
-    bool good = adzi_leaves_add(&others, p->ode.e.op, y, p->targets, p->n);
-    for (size_t i = 0; i < others.count && good; ++i) {
-        good = others.items[i] == g->y0;
-        for (size_t k = 0; k < p->ode.e.n && !good; ++k) {
-            good = others.items[i] == g->arguments[k];
-        }
-        for (int k = 0; k < p->node->n_inputs && !good; ++k) {
-            good = p->node->inputs[k].leaf == others.items[i];
-        }
-        if (!good) {
-            adzi_error(p->ode.e.op, ADZ_ERR_UNSUPPORTED,
-                "the function uses a tensor of %s, which wants a gradient, at some times only and not at the last one; make it an argument of the function",
-                adzi_text_shape(others.items[i]));
-        }
-    }
-    adzi_leaves_free(&others);
-    return good;
+    return adzi_ode_knows_leaves(p->ode.e.op, y, p->targets, p->n, p->node, &p->context->graph);
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */
@@ -174,7 +155,7 @@ static bool survive(vjp *p, size_t mark)
 static bool vjp_segment(vjp *p, int64_t from, int64_t to, adz_tensor **states, int64_t *after)
 {
     adzi_ode *ode = &p->ode;
-    adz_tensor *kept = adzi_saved_extra(p->node, 0);
+    adz_tensor *kept = adzi_saved_extra(p->node, ADZI_ODE_STATES);
     const size_t mark = adzi_self()->n_temporaries;
     states[0] = kept != NULL ? adz_clone(adz_select(kept, 0, from / p->context->stride)) : NULL;
     for (int64_t k = from; k + 1 < to && states[k - from] != NULL; ++k) {
@@ -346,6 +327,9 @@ static bool take_inputs(vjp *p)
 adz_status adzi_ode_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_ode_context *r = *(adzi_ode_context *const *)node->attr;
+    if (adzi_ode_goes_forward(node, dy)) {
+        return adzi_ode_forward(node, dx, dy);
+    }
     const size_t inputs = (size_t)node->n_inputs + 1, states = (size_t)r->ode.n_times + 2;
     const int64_t bytes[] = { (
         int64_t)((3 * inputs + 2 * states) * sizeof(adz_tensor *) + inputs * sizeof(int)) };

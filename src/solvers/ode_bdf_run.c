@@ -21,6 +21,7 @@ typedef struct bdf {
     double *p, *s, *d, *weight; /* [n] of the running step; 1 / tolerance */
     double h, c, rate;          /* of the history; of the factors; of the last convergence */
     double left;                /* of the tolerance */
+    bool keeps;                 /* the states after the steps are kept: run->path */
     int order, equal;           /* steps of this order and length */
     bool current;               /* the Jacobian belongs to this step */
     adz_tensor *x, *j;          /* a right-hand side [N, D, 1]; the Jacobian */
@@ -280,6 +281,32 @@ static bool show(const bdf *b, adzi_ode_move *move)
     return true;
 }
 
+/* Keeps the state after step k for forward derivatives, as long as all of them take little memory.
+ */
+static bool keep_path(bdf *b, int64_t k)
+{
+    adzi_ode_run *run = b->run;
+    const int64_t has = run->path != NULL ? run->path->sizes[0] : 0;
+    const int64_t sizes[] = { has > 0 ? 2 * has : 64, b->n };
+    b->keeps = b->keeps && (k + 1) * b->n <= run->ode->o.graph_bytes / (int64_t)sizeof(double);
+    if (!b->keeps) {
+        run->path = NULL;
+        return true;
+    }
+    if (k >= has) {
+        adz_tensor *path = adzi_scratch(run->ode->e.op, ADZ_F64, 2, sizes);
+        if (path == NULL) {
+            return false;
+        }
+        if (has > 0) {
+            memcpy(path->data, run->path->data, (size_t)(has * b->n) * sizeof(double));
+        }
+        run->path = path;
+    }
+    memcpy(doubles(run->path) + k * b->n, b->history, (size_t)b->n * sizeof(double));
+    return true;
+}
+
 static bool go_on(bdf *b, adzi_ode_move *move)
 {
     adzi_ode_run *run = b->run;
@@ -335,7 +362,7 @@ static bool try_step(bdf *b, double end, bool *over)
         return false;
     }
     advance(b, span.length);
-    if (!show(b, &move) || !adzi_ode_accept(run, k, &span, &move, over)) {
+    if (!keep_path(b, k) || !show(b, &move) || !adzi_ode_accept(run, k, &span, &move, over)) {
         return false;
     }
     if (b->equal > b->order) {
@@ -346,7 +373,7 @@ static bool try_step(bdf *b, double end, bool *over)
 
 bool adzi_ode_adapt_bdf(adzi_ode_run *run, double end)
 {
-    bdf b = { .run = run };
+    bdf b = { .run = run, .keeps = run->kept != NULL && run->ode->event.function.call == NULL };
     bool over = false;
     if (!begin(&b)) {
         return false;

@@ -5,18 +5,48 @@
 
 #include "base/alloc.h"
 
+void adzi_ode_context_drop(adzi_ode_context *r)
+{
+    if (adzi_refs_drop(&r->refs)) {
+        adzi_ode_graph_free(&r->graph);
+        adzi_free(r->numbers, r->n_numbers * sizeof(double));
+        adzi_free(r, sizeof *r);
+    }
+}
+
 static void recipe_free(void *attributes)
 {
-    adzi_ode_context *r = *(adzi_ode_context **)attributes;
-    adzi_ode_graph_free(&r->graph);
-    adzi_free(r->numbers, r->n_numbers * sizeof(double));
-    adzi_free(r, sizeof *r);
+    adzi_ode_context_drop(*(adzi_ode_context **)attributes);
 }
 
 static const adzi_op odeint_op = { .size = sizeof(adzi_op),
     .name = "odeint",
     .backward = adzi_ode_backward,
     .attributes_free = recipe_free };
+
+bool adzi_ode_knows_leaves(const char *op, adz_tensor *y, adz_tensor *const *targets, size_t n,
+    const adzi_node *node, const adzi_ode_graph *graph)
+{
+    adzi_leaves others = { NULL, 0, 0 };
+    bool good = adzi_leaves_add(&others, op, y, targets, n);
+    for (size_t i = 0; i < others.count && good; ++i) {
+        const adz_tensor *leaf = others.items[i];
+        good = graph != NULL && leaf == graph->y0;
+        for (size_t k = 0; k < ADZ_SOLVER_ARGUMENTS && graph != NULL && !good; ++k) {
+            good = leaf == graph->arguments[k];
+        }
+        for (int k = 0; k < node->n_inputs && !good; ++k) {
+            good = node->inputs[k].leaf == leaf;
+        }
+        if (!good) {
+            adzi_error(op, ADZ_ERR_UNSUPPORTED,
+                "the function uses a tensor of %s, which wants a gradient, at some times only and not at the last one; make it an argument of the function",
+                adzi_text_shape(leaf));
+        }
+    }
+    adzi_leaves_free(&others);
+    return good;
+}
 
 /* The leaves that the functions use at the last state. */
 static bool note_leaves(const adzi_ode *ode, adz_tensor *y, adzi_leaves *leaves)
@@ -45,7 +75,9 @@ static adzi_ode_context *context_new(const adzi_ode *ode, const adzi_ode_kept *k
     if (r == NULL) {
         return adzi_fail_memory(ode->e.op, sizeof *r);
     }
+    r->refs = 1;
     r->ode = *ode;
+    r->has_path = kept->path != NULL;
     r->stride = kept->stride;
     r->ode.times = NULL;
     r->ode.like = NULL;
@@ -85,7 +117,7 @@ static bool record(const adzi_ode *ode, const adzi_ode_kept *kept, adz_tensor **
         return false;
     }
     if (!adzi_enter(&call, &odeint_op, "argument", inputs, n_inputs, 0) ||
-        !adzi_record_extra(&call, n, results, 1, &r, sizeof(adzi_ode_context *))) {
+        !adzi_record_extra(&call, n, results, ADZI_ODE_EXTRAS, &r, sizeof(adzi_ode_context *))) {
         recipe_free(&r);
         return false;
     }
@@ -96,7 +128,10 @@ static bool record(const adzi_ode *ode, const adzi_ode_kept *kept, adz_tensor **
     for (int i = 0; i < n_inputs; ++i) {
         adzi_save_input(&call, i);
     }
-    adzi_save_extra(&call, 0, kept->states);
+    adzi_save_extra(&call, ADZI_ODE_STATES, kept->states);
+    if (kept->path != NULL) {
+        adzi_save_extra(&call, ADZI_ODE_PATH, kept->path);
+    }
     for (int i = 0; i < n; ++i) {
         if (adzi_leave(&call, results[i]) == NULL) {
             return false;

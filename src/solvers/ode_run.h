@@ -13,13 +13,15 @@ typedef struct adzi_ode_run {
     adz_tensor *out;       /* [T, ...], the states at the times; NULL with an event */
     adz_tensor *kept;      /* [C, ...], states for the backward; NULL if none is wanted */
     adz_tensor *memory;    /* of ode->ends */
-    int64_t stride, next;  /* of the kept states; the next time */
-    adz_tensor *found[2];  /* the event */
-    double t, h, sign;     /* with error control; of the event's function */
-    size_t mark;           /* of the scope: what was made before stays */
-    bool records;          /* steps are recorded for `graph` */
-    int64_t most_steps;    /* of which the graph may be kept */
-    adzi_ode_graph graph;  /* its states lie in `list` */
+    adz_tensor *path; /* [room, n], f64, after each step of ADZ_ODE_BDF, for forward derivatives;
+                         NULL if none is wanted, or if it would take too much memory */
+    int64_t stride, next; /* of the kept states; the next time */
+    adz_tensor *found[2]; /* the event */
+    double t, h, sign;    /* with error control; of the event's function */
+    size_t mark;          /* of the scope: what was made before stays */
+    bool records;         /* steps are recorded for `graph` */
+    int64_t most_steps;   /* of which the graph may be kept */
+    adzi_ode_graph graph; /* its states lie in `list` */
     adz_tensor *list, *fresh[2];
     size_t n_fresh; /* states of the running step */
 } adzi_ode_run;

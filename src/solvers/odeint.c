@@ -80,7 +80,7 @@ bool adzi_ode_go_on(adzi_ode_run *run, adzi_ode_move *move)
     run->first = move->last;
     const size_t n = run->records ? run->n_fresh : 0;
     adz_tensor *const kept[] = { n > 0 ? run->fresh[0] : NULL, n > 1 ? run->fresh[1] : NULL, run->y,
-        run->first, run->memory, run->found[0], run->found[1], run->list, run->stiff[0],
+        run->first, run->memory, run->path, run->found[0], run->found[1], run->list, run->stiff[0],
         run->stiff[1], run->stiff[2] };
     const bool good = adzi_survive(run->ode->e.op, run->mark, kept, sizeof kept / sizeof *kept);
     run->mark += good ? n : 0; /* the states of the graph stay until the end */
@@ -207,8 +207,8 @@ static bool solve(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
     memcpy(ode->event.arguments, given.e.arguments, sizeof given.e.arguments);
     return results[0] != NULL && (run.out != NULL || results[1] != NULL) &&
            (!thread->grad_enabled ||
-               adzi_ode_record(
-                   ode, y0, &(adzi_ode_kept){ run.kept, run.stride, &run.graph }, results));
+               adzi_ode_record(ode, y0,
+                   &(adzi_ode_kept){ run.kept, run.stride, run.path, &run.graph }, results));
 }
 
 /* ode has the functions and the times. */

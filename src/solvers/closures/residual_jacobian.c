@@ -6,6 +6,7 @@
 #include "adze/functional.h"
 #include "adze/ops.h"
 #include "adze/scope.h"
+#include "autograd/engine.h"
 #include "base/error.h"
 
 /* The parameters that want a gradient, and memory for their gradients. */
@@ -35,15 +36,17 @@ static bool find_leaves(passes *p)
     return true;
 }
 
-/* The gradient of sum(u r) with respect to all parameters, as one vector. */
-static adz_tensor *backward_of(passes *p, adz_tensor *u, bool create_graph)
+/* The gradient of sum(u r) with respect to all parameters, as one vector. With directions above 0,
+ * u is zeros by which it will be differentiated (adzi_autograd_grad_forward). */
+static adz_tensor *backward_of(passes *p, adz_tensor *u, int64_t directions)
 {
     const adzi_group *group = p->run->optimizer->groups[0];
     adz_backward_options options = ADZ_BACKWARD_OPTIONS;
-    options.create_graph = create_graph;
     options.retain_graph = options.allow_unused = true;
-    if (u == NULL ||
-        adz_autograd_grad(&p->r, &u, 1, p->leaves, p->n, &options, p->gradients) != ADZ_OK) {
+    if (u == NULL || (directions > 0 ? adzi_autograd_grad_forward(
+                                           &p->r, &u, 1, p->leaves, p->n, directions, p->gradients)
+                                     : adz_autograd_grad(&p->r, &u, 1, p->leaves, p->n, &options,
+                                           p->gradients)) != ADZ_OK) {
         return NULL;
     }
     for (size_t i = 0, k = 0; i < group->count; ++i) {
@@ -60,7 +63,8 @@ static adz_tensor *backward_of(passes *p, adz_tensor *u, bool create_graph)
 
 static adz_tensor *transposed_map(adz_tensor *u, void *user)
 {
-    return backward_of(user, u, true);
+    const passes *p = user;
+    return backward_of(user, u, p->run->numel);
 }
 
 static adz_tensor *by_columns(passes *p)
@@ -80,7 +84,7 @@ static bool make_row(passes *p, adz_tensor *jacobian, adz_tensor *identity, int6
     if (scope == NULL) {
         return false;
     }
-    adz_tensor *row = backward_of(p, adz_narrow(identity, 0, n - 1 - m, n), false);
+    adz_tensor *row = backward_of(p, adz_narrow(identity, 0, n - 1 - m, n), 0);
     adz_tensor *to = row != NULL ? adz_select(jacobian, 0, m) : NULL;
     const bool good = to != NULL && adz_copy_(to, row) != NULL;
     adz_scope_close(scope);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "adze/options.h"
+#include "autograd/engine.h"
 #include "base/door.h"
 
 static const char *const modes[] = { "auto", "reverse", "forward", NULL };
@@ -166,10 +167,30 @@ static bool take_results(adzi_functional *f)
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
+/* In which way gradients are computed. */
+typedef struct way {
+    bool create_graph;
+    int64_t directions; /* above 0: for a forward derivative, see adzi_autograd_grad_forward */
+} way;
+
+static adz_status differentiate(adzi_tensors outputs, adz_tensor *const *vectors,
+    adzi_tensors inputs, adz_tensor **results, way w)
+{
+    if (w.directions > 0) {
+        return adzi_autograd_grad_forward(outputs.items, vectors, outputs.count, inputs.items,
+            inputs.count, w.directions, results);
+    }
+    adz_backward_options options = ADZ_BACKWARD_OPTIONS;
+    options.create_graph = w.create_graph;
+    options.retain_graph = options.allow_unused = true;
+    return adz_autograd_grad(
+        outputs.items, vectors, outputs.count, inputs.items, inputs.count, &options, results);
+}
+
 /* The gradients of outputs with respect to inputs, with zeros for those that do not exist. Outputs
  * without a graph and vectors that are ADZ_NONE are left out. */
 static bool gradients(adzi_tensors outputs, adz_tensor *const *vectors, adzi_tensors inputs,
-    adz_tensor **results, bool create_graph)
+    adz_tensor **results, way w)
 {
     adz_tensor *ys[ADZ_FUNCTION_RESULTS], *vs[ADZ_FUNCTION_RESULTS];
     size_t count = 0;
@@ -180,11 +201,7 @@ static bool gradients(adzi_tensors outputs, adz_tensor *const *vectors, adzi_ten
             vs[count++] = vectors[k];
         }
     }
-    adz_backward_options options = ADZ_BACKWARD_OPTIONS;
-    options.create_graph = create_graph;
-    options.retain_graph = options.allow_unused = true;
-    if (count > 0 &&
-        adz_autograd_grad(ys, vs, count, inputs.items, inputs.count, &options, results) != ADZ_OK) {
+    if (count > 0 && differentiate((adzi_tensors){ ys, count }, vs, inputs, results, w) != ADZ_OK) {
         return false;
     }
     bool good = true;
@@ -200,7 +217,7 @@ static bool gradients(adzi_tensors outputs, adz_tensor *const *vectors, adzi_ten
 bool adzi_functional_vjp(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dx)
 {
     return gradients((adzi_tensors){ f->y, f->n_y }, vectors, (adzi_tensors){ f->x, f->n }, dx,
-        f->options.create_graph);
+        (way){ f->options.create_graph, 0 });
 }
 
 bool adzi_functional_prepare_jvp(adzi_functional *f)
@@ -213,14 +230,15 @@ bool adzi_functional_prepare_jvp(adzi_functional *f)
         f->u[k]->requires_grad = true;
         f->u[k]->is_zero = true;
     }
-    return gradients(
-        (adzi_tensors){ f->y, f->n_y }, f->u, (adzi_tensors){ f->x, f->n }, f->dx, true);
+    const int64_t directions = f->directions > 0 ? f->directions : 1;
+    return gradients((adzi_tensors){ f->y, f->n_y }, f->u, (adzi_tensors){ f->x, f->n }, f->dx,
+        (way){ true, f->options.create_graph ? 0 : directions });
 }
 
 bool adzi_functional_jvp(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dy)
 {
     return gradients((adzi_tensors){ f->dx, f->n }, vectors, (adzi_tensors){ f->u, f->n_y }, dy,
-        f->options.create_graph);
+        (way){ f->options.create_graph, 0 });
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -38,8 +38,9 @@ typedef struct adzi_functional {
     adz_tensor *values[ADZ_FUNCTION_RESULTS]; /* its results */
     adz_tensor *y[ADZ_FUNCTION_RESULTS];      /* what is differentiated: results or gradients */
     size_t n_y;
-    adz_tensor *u[ADZ_FUNCTION_RESULTS];      /* leaves shaped like y, of a prepared jvp */
-    adz_tensor *dx[ADZ_FUNCTION_INPUTS];      /* the vjp of u; zeros where y does not depend */
+    adz_tensor *u[ADZ_FUNCTION_RESULTS]; /* leaves shaped like y, of a prepared jvp */
+    adz_tensor *dx[ADZ_FUNCTION_INPUTS]; /* the vjp of u; zeros where y does not depend */
+    int64_t directions; /* about how many products a prepared jvp will be asked for; 0: 1 */
     adz_tensor *found[ADZI_FUNCTIONAL_FOUND]; /* what was asked for */
     size_t n_found;
 } adzi_functional;

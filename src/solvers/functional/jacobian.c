@@ -139,6 +139,7 @@ static bool reverse(adzi_functional *f)
 
 static bool forward(adzi_functional *f)
 {
+    f->directions = passes_of_all(f, f->x, f->n);
     bool good = adzi_functional_prepare_jvp(f);
     for (size_t i = 0; i < f->n && good; ++i) {
         const int64_t count = passes_of(f, f->x[i]);

@@ -1,0 +1,268 @@
+/* Forward derivatives of solutions: sensitivities beside the states. */
+#include "solvers/equations/solvers.h"
+#include "temporary.h"
+
+/* What the solutions here have in common. */
+typedef struct problem {
+    adz_ode_options o;
+    adz_tensor *times;
+    int calls; /* of the function */
+} problem;
+
+static problem problem_of(adz_ode_method method, adz_dtype dtype)
+{
+    problem p = { .o = ADZ_ODE_OPTIONS };
+    p.o.method = method;
+    p.o.rtol = p.o.atol = dtype == ADZ_F64 ? 1e-10 : 1e-5;
+    p.o.steps = method == ADZ_ODE_RK4 ? 40 : 0;
+    p.times = adz_to(adz_tensor_from((double[]){ 0.5, 0.6, 1, 2.5 }, ADZ_SHAPE(4), ADZ_F64), dtype);
+    return p;
+}
+
+/* Three species in rows of any number, with two rates: y' = (-k0 a + cos t, k0 a - k1 b c, ...). */
+static int reaction(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    problem *p = user;
+    (void)n;
+    ++p->calls;
+    adz_tensor *k = in[2], *a = adz_narrow(in[1], -1, 0, 1), *b = adz_narrow(in[1], -1, 1, 1);
+    adz_tensor *c = adz_narrow(in[1], -1, 2, 1), *first = adz_mul(adz_narrow(k, 0, 0, 1), a);
+    adz_tensor *next = adz_mul(adz_narrow(k, 0, 1, 1), adz_mul(b, c));
+    adz_tensor *parts[] = { adz_sub(adz_cos(in[0]), first), adz_sub(first, next),
+        adz_sub(next, c) };
+    out[0] = adz_cat(parts, 3, -1);
+    return out[0] != NULL;
+}
+
+static int solution(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    problem *p = user;
+    const adz_tensor_function f = { reaction, p };
+    (void)n;
+    out[0] = adz_odeint_many(&f, in[0], p->times, in + 1, 1, &p->o, NULL);
+    return out[0] != NULL;
+}
+
+/* Both Jacobians of a solution by y0 and the rates. */
+static void jacobians(problem *p, adz_tensor *const *in, adz_jacobian_mode mode, adz_tensor **found)
+{
+    const adz_tensor_function f = { solution, p };
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    o.mode = mode;
+    if (adz_jacobian_many(&f, in, 2, 1, &o, found) != ADZ_OK) {
+        fail_msg("%s", adz_error_message());
+    }
+}
+
+static double largest(adz_tensor *t)
+{
+    return adz_item(adz_max(adz_abs(t)));
+}
+
+static const adz_ode_method all_methods[] = { ADZ_ODE_DORMAND_PRINCE, ADZ_ODE_RK4, ADZ_ODE_RODAS4,
+    ADZ_ODE_BDF };
+
+/* The derivatives of the computed steps: those of reverse mode. States of many rows have more
+ * elements than the Jacobian of the function is formed for. */
+static void both_modes_agree(void **state)
+{
+    (void)state;
+    for (int m = 0; m < 4; ++m) {
+        for (int rows = 1; rows <= 12; rows += 11) {
+            for (int dtype = ADZ_F32; dtype <= ADZ_F64; ++dtype) {
+                problem p = problem_of(all_methods[m], (adz_dtype)dtype);
+                adz_tensor *forward[2], *reverse[2];
+                adz_tensor *y0 = adz_rand(ADZ_SHAPE(rows, 3), (adz_dtype)dtype);
+                adz_tensor *k = adz_rand(ADZ_SHAPE(2), (adz_dtype)dtype);
+                p.o.rows = rows > 1 && all_methods[m] == ADZ_ODE_RODAS4;
+                jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_FORWARD, forward);
+                jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_REVERSE, reverse);
+                const double part = all_methods[m] == ADZ_ODE_BDF ? 1e-9 : 1e-12;
+                for (int i = 0; i < 2; ++i) {
+                    assert_true(apart(forward[i], reverse[i]) <
+                                (dtype == ADZ_F64 ? part : 2e-4) * largest(reverse[i]));
+                }
+            }
+        }
+    }
+}
+
+/* A solution by rows, of which a method for stiff equations needs the Jacobians of rows alone. */
+static void rows_agree(void **state)
+{
+    (void)state;
+    problem p = problem_of(ADZ_ODE_BDF, ADZ_F64);
+    adz_tensor *y0 = adz_rand(ADZ_SHAPE(5, 3), ADZ_F64), *k = adz_rand(ADZ_SHAPE(2), ADZ_F64);
+    adz_tensor *forward[2], *reverse[2];
+    p.o.rows = true;
+    jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_FORWARD, forward);
+    jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_REVERSE, reverse);
+    for (int i = 0; i < 2; ++i) {
+        assert_true(apart(forward[i], reverse[i]) < 1e-9 * largest(reverse[i]));
+    }
+}
+
+/* One product, and its derivatives of first and second order under create_graph. */
+static int product(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    const adz_tensor_function f = { solution, user };
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    (void)n;
+    o.create_graph = true;
+    return adz_jvp_many(&f, in, 2, in + 2, 1, &o, out) == ADZ_OK;
+}
+
+static void products_have_derivatives(void **state)
+{
+    (void)state;
+    for (int m = 0; m < 4; ++m) {
+        problem p = problem_of(all_methods[m], ADZ_F64);
+        const adz_tensor_function f = { solution, &p };
+        adz_tensor *in[] = { leaf(1, 3), adz_requires_grad_(adz_rand(ADZ_SHAPE(2), ADZ_F64), true),
+            leaf(1, 3), adz_requires_grad_(adz_randn(ADZ_SHAPE(2), ADZ_F64), true) };
+        adz_tensor *with, *without;
+        p.times = adz_linspace(0, 0.5, 2, ADZ_F64);
+        p.o.steps = m < 3 ? 3 : 0; /* so that differences see no other steps */
+        p.o.rtol = p.o.atol = 1e-6;
+        assert_int_equal(product(in, 4, &with, &p), 1);
+        assert_int_equal(adz_jvp_many(&f, in, 2, in + 2, 1, NULL, &without), ADZ_OK);
+        assert_false(adz_tensor_requires_grad(without));
+        assert_true(apart(with, without) < 1e-5 * largest(with));
+        if (m < 3) {
+            const adz_gradcheck_function g = { product, &p };
+            assert_true(apart(with, without) < 1e-13 * largest(with));
+            assert_int_equal(adz_gradcheck(&g, in, 4, NULL, NULL), ADZ_OK);
+        }
+    }
+}
+
+/* ---- what the function uses besides arguments -------------------------------------------------
+ */
+
+typedef struct decay {
+    problem *p;
+    adz_tensor *rate;
+    bool late; /* the rate counts only at later times */
+} decay;
+
+static adz_tensor *falls(adz_tensor *t, adz_tensor *y, void *user)
+{
+    const decay *d = user;
+    ++d->p->calls;
+    return d->late && adz_item(t) > 0.7 ? adz_neg(y) : adz_neg(adz_mul(d->rate, y));
+}
+
+static int decay_by(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    decay *d = user;
+    (void)n;
+    d->rate = in[0];
+    out[0] = adz_odeint(falls, d, in[1], d->p->times, &d->p->o, NULL);
+    return out[0] != NULL;
+}
+
+/* y = 3 exp(-k t), whose derivative by k is -t y. */
+static void closed_forms_are_met(void **state)
+{
+    (void)state;
+    for (int m = 0; m < 4; ++m) {
+        problem p = problem_of(all_methods[m], ADZ_F64);
+        decay d = { &p, NULL, false };
+        const adz_tensor_function f = { decay_by, &d };
+        adz_tensor *in[] = { adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64),
+            adz_full(ADZ_SHAPE(2), 3, ADZ_F64) };
+        adz_tensor *v[] = { adz_full(ADZ_SHAPE(1), 1, ADZ_F64), ADZ_NONE }, *found;
+        adz_tensor *passed = adz_sub_number(p.times, 0.5);
+        adz_tensor *y = adz_mul_number(adz_exp(adz_mul_number(passed, -0.8)), 3);
+        adz_tensor *wanted = adz_unsqueeze(adz_neg(adz_mul(passed, y)), 1);
+        assert_int_equal(adz_jvp_many(&f, in, 2, v, 1, NULL, &found), ADZ_OK);
+        assert_true(apart(found, adz_expand(wanted, ADZ_SHAPE(4, 2))) < 2e-7);
+        assert_true(largest(adz_select(found, 0, 0)) == 0);
+    }
+}
+
+static void a_leaf_of_some_times_is_refused(void **state)
+{
+    (void)state;
+    const adz_ode_method methods[] = { ADZ_ODE_DORMAND_PRINCE, ADZ_ODE_BDF };
+    for (int m = 0; m < 2; ++m) {
+        problem p = problem_of(methods[m], ADZ_F64);
+        decay d = { &p, NULL, true };
+        const adz_tensor_function f = { decay_by, &d };
+        adz_tensor *in[] = { adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64),
+            adz_full(ADZ_SHAPE(2), 3, ADZ_F64) };
+        adz_tensor *found;
+        p.o.rtol = p.o.atol = 1e-3;
+        assert_int_equal(adz_jvp_many(&f, in, 2, in, 1, NULL, &found), ADZ_ERR_UNSUPPORTED);
+        expect_error(ADZ_ERR_UNSUPPORTED, "at some times only and not at the last one");
+    }
+}
+
+/* ---- how the work grows ------------------------------------------------------------------------
+ */
+
+/* One integration gives the derivatives by all parameters, and calls the function once more for
+ * each step of ADZ_ODE_BDF and for each stage of ADZ_ODE_DORMAND_PRINCE. */
+static void one_integration_gives_all(void **state)
+{
+    (void)state;
+    const adz_ode_method methods[] = { ADZ_ODE_DORMAND_PRINCE, ADZ_ODE_BDF };
+    for (int m = 0; m < 2; ++m) {
+        problem p = problem_of(methods[m], ADZ_F64);
+        adz_tensor *in[] = { adz_rand(ADZ_SHAPE(1, 3), ADZ_F64), adz_rand(ADZ_SHAPE(2), ADZ_F64) };
+        adz_tensor *y, *found[2];
+        p.times = adz_linspace(0, 1, 41, ADZ_F64);
+        assert_int_equal(solution(in, 2, &y, &p), 1);
+        const int calls = p.calls;
+        jacobians(&p, in, ADZ_JACOBIAN_AUTO, found);
+        assert_true(p.calls > calls && p.calls <= 3 * calls + 10);
+    }
+}
+
+/* ---- refused memory ---------------------------------------------------------------------------
+ */
+
+typedef struct request {
+    problem p;
+    adz_tensor *in[2];
+} request;
+
+static adz_status differentiate(void *user)
+{
+    request *r = user;
+    const adz_tensor_function f = { solution, &r->p };
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *found[2];
+    o.mode = ADZ_JACOBIAN_FORWARD;
+    const adz_status status = adz_jacobian_many(&f, r->in, 2, 1, &o, found);
+    adz_scope_close(scope);
+    return status;
+}
+
+static void refused_memory_harms_nothing(void **state)
+{
+    (void)state;
+    const adz_ode_method methods[] = { ADZ_ODE_DORMAND_PRINCE, ADZ_ODE_BDF, ADZ_ODE_BDF };
+    for (int m = 0; m < 3; ++m) {
+        request r = { .p = problem_of(methods[m], ADZ_F64) };
+        r.in[0] = adz_rand(ADZ_SHAPE(m == 2 ? 2 : 1, 3), ADZ_F64);
+        r.in[1] = adz_rand(ADZ_SHAPE(2), ADZ_F64);
+        r.p.o.rows = m == 2;
+        r.p.o.rtol = r.p.o.atol = 0.3;
+        r.p.times = adz_linspace(0, 0.1, 2, ADZ_F64);
+        assert_true(refuse_each(differentiate, NULL, &r) >= 10);
+    }
+    assert_true(adz_is_grad_enabled());
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, solvers_open, solvers_close)
+const struct CMUnitTest ode_forward[N_ODE_FORWARD] = {
+    TEST(both_modes_agree),
+    TEST(rows_agree),
+    TEST(products_have_derivatives),
+    TEST(closed_forms_are_met),
+    TEST(a_leaf_of_some_times_is_refused),
+    TEST(one_integration_gives_all),
+    TEST(refused_memory_harms_nothing),
+};
