@@ -11,40 +11,7 @@
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-enum { PARAMETER, BUFFER, CHILD, KINDS };
-
-static const char *const kinds[KINDS] = { "parameter", "buffer", "child" };
-
-static size_t count_of(const adz_module *module, int kind)
-{
-    return kind == PARAMETER ? module->n_parameters
-           : kind == BUFFER  ? module->n_buffers
-                             : module->n_children;
-}
-
-static const char *name_of(const adz_module *module, int kind, size_t i)
-{
-    return kind == PARAMETER ? module->parameters[i].name
-           : kind == BUFFER  ? module->buffers[i].name
-                             : module->children[i].name;
-}
-
-/* The index of a name among the module's entries of one kind, or count_of() if there is none.
- * `name` has `n` characters and need not end there, because it can be a part of a path. */
-static size_t position_of(const adz_module *module, int kind, const char *name, size_t n)
-{
-    size_t count = count_of(module, kind), i = 0;
-    while (i < count && (strncmp(name_of(module, kind, i), name, n) != 0 ||
-                            name_of(module, kind, i)[n] != '\0')) {
-        ++i;
-    }
-    return i;
-}
-
-size_t adzi_parameter_index(const adz_module *module, const char *name)
-{
-    return position_of(module, PARAMETER, name, strlen(name));
-}
+static const char *const kinds[ADZI_KINDS] = { "parameter", "buffer", "child" };
 
 /* True if an entry of `kind` may get this name: it has no dot, and no other entry has the name.
  * With `replace`, an entry of this kind may have it. */
@@ -55,8 +22,9 @@ static bool check_name(
         adzi_error(op, ADZ_ERR_ARGUMENT, "the name \"%s\" is empty or has a dot", name);
         return false;
     }
-    for (int k = 0; k < KINDS; ++k) {
-        bool taken = position_of(module, k, name, strlen(name)) < count_of(module, k);
+    for (int k = 0; k < ADZI_KINDS; ++k) {
+        bool taken =
+            adzi_module_position(module, k, name, strlen(name)) < adzi_module_count(module, k);
         if (taken && !(replace && k == kind)) {
             adzi_error(op, ADZ_ERR_ARGUMENT, "%s has a %s called %s already", module->type.name,
                 kinds[k], name);
@@ -76,7 +44,7 @@ bool adzi_module_may_store(const adz_module *module, size_t i)
 /* True for a weight in half precision, if the module's type declares that it reads it. */
 static bool is_stored_weight(const adz_module *module, const char *name, const adz_tensor *t)
 {
-    const size_t i = position_of(module, PARAMETER, name, strlen(name));
+    const size_t i = adzi_module_position(module, ADZI_PARAMETER, name, strlen(name));
     return adzi_is_half((adz_dtype)t->dtype) && adzi_module_may_store(module, i);
 }
 
@@ -84,7 +52,7 @@ static bool is_stored_weight(const adz_module *module, const char *name, const a
 typedef struct entry {
     const char *op; /* the function that was called */
     adz_module *module;
-    int kind; /* PARAMETER or BUFFER */
+    int kind; /* ADZI_PARAMETER or ADZI_BUFFER */
     const char *name;
     adz_tensor *t;   /* or ADZ_NONE */
     bool replaces;   /* it may stand in for another one of its name */
@@ -107,7 +75,7 @@ static bool check_entry(const entry *e)
         if (!adzi_check_tensor(op, "t", t)) {
             return false;
         }
-        if (t->node != NULL || (e->kind == BUFFER && t->requires_grad)) {
+        if (t->node != NULL || (e->kind == ADZI_BUFFER && t->requires_grad)) {
             adzi_error(op, ADZ_ERR_GRAPH,
                 "%s%s takes part in a graph; hand in adz_detach(t) or make it under ADZ_NO_GRAD",
                 name, adzi_text_shape(t));
@@ -118,7 +86,7 @@ static bool check_entry(const entry *e)
                 adzi_text_shape(t));
             return false;
         }
-        if (e->kind == PARAMETER && !adzi_is_float((adz_dtype)t->dtype) &&
+        if (e->kind == ADZI_PARAMETER && !adzi_is_float((adz_dtype)t->dtype) &&
             !is_stored_weight(e->module, name, t)) {
             adzi_error(op, ADZ_ERR_DTYPE,
                 "%s%s is %s; parameters are float32 or float64, others are buffers", name,
@@ -147,10 +115,10 @@ static void tell_plans(
     if (old != t && held) { /* plans that use the old tensor are over, even if somebody keeps it */
         adzi_leave_memory(old->storage->data, old->storage->bytes);
     }
-    if (old != t && (kind == PARAMETER || (!held && ends_plans(module, capture)))) {
+    if (old != t && (kind == ADZI_PARAMETER || (!held && ends_plans(module, capture)))) {
         adzi_settings_changed();
     }
-    if (capture != NULL && kind == BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
+    if (capture != NULL && kind == ADZI_BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
         capture->replaced(capture, module, name, old);
     }
 }
@@ -163,15 +131,16 @@ static adz_tensor *put_slot(const entry *e)
     adz_module *module = e->module;
     adz_tensor *t = e->t;
     const int kind = e->kind;
-    adzi_slot **slots = kind == PARAMETER ? &module->parameters : &module->buffers;
-    size_t *count = kind == PARAMETER ? &module->n_parameters : &module->n_buffers;
-    size_t *capacity = kind == PARAMETER ? &module->parameters_capacity : &module->buffers_capacity;
-    const bool wants_gradient = kind == PARAMETER && !adzi_is_none(t);
+    adzi_slot **slots = kind == ADZI_PARAMETER ? &module->parameters : &module->buffers;
+    size_t *count = kind == ADZI_PARAMETER ? &module->n_parameters : &module->n_buffers;
+    size_t *capacity =
+        kind == ADZI_PARAMETER ? &module->parameters_capacity : &module->buffers_capacity;
+    const bool wants_gradient = kind == ADZI_PARAMETER && !adzi_is_none(t);
     adz_tensor *old = NULL;
     if (wants_gradient && adzi_gradient_of(op, t) == NULL) {
         return NULL;
     }
-    const size_t i = position_of(module, kind, name, strlen(name));
+    const size_t i = adzi_module_position(module, kind, name, strlen(name));
     if (i < *count) {
         old = (*slots)[i].tensor;
         if (old == NULL) {
@@ -191,13 +160,14 @@ static adz_tensor *put_slot(const entry *e)
             return adzi_fail_memory(op, sizeof **slots);
         }
         (*slots)[(*count)++] = (adzi_slot){ copy, NULL, e->persistent };
+        adzi_module_named(module, kind);
     }
     (*slots)[i].tensor = adzi_is_none(t) ? t : adzi_retain(t);
     if (wants_gradient) {
         t->requires_grad = adzi_is_float((adz_dtype)t->dtype);
     }
     tell_plans(module, kind, (*slots)[i].name, old, t);
-    if (old != NULL && kind == BUFFER) {
+    if (old != NULL && kind == ADZI_BUFFER) {
         adzi_module_buffer_replaced(module);
     } else {
         adzi_module_changed(module);
@@ -214,26 +184,27 @@ static adz_tensor *put(entry e)
 adz_tensor *adz_module_add_parameter(adz_module *module, const char *name, adz_tensor *t)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
-    return put((entry){ __func__, module, PARAMETER, name, t, .persistent = true });
+    return put((entry){ __func__, module, ADZI_PARAMETER, name, t, .persistent = true });
 }
 
 adz_tensor *adz_module_set_parameter(adz_module *module, const char *name, adz_tensor *t)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     return put(
-        (entry){ __func__, module, PARAMETER, name, t, .replaces = true, .persistent = true });
+        (entry){ __func__, module, ADZI_PARAMETER, name, t, .replaces = true, .persistent = true });
 }
 
 adz_tensor *adz_module_add_buffer(
     adz_module *module, const char *name, adz_tensor *t, bool persistent)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
-    return put((entry){ __func__, module, BUFFER, name, t, .persistent = persistent });
+    return put((entry){ __func__, module, ADZI_BUFFER, name, t, .persistent = persistent });
 }
 
 adz_tensor *adz_module_set_buffer(adz_module *module, const char *name, adz_tensor *t)
 {
-    return put((entry){ __func__, module, BUFFER, name, t, .replaces = true, .persistent = true });
+    return put(
+        (entry){ __func__, module, ADZI_BUFFER, name, t, .replaces = true, .persistent = true });
 }
 
 /* ---- children ------------------------------------------------------------------------------- */
@@ -280,7 +251,8 @@ static bool check_child(
 static bool put_child(
     const char *op, adz_module *module, const char *name, adz_module *child, bool replace)
 {
-    if (!check_child(op, module, name, child) || !check_name(op, module, CHILD, name, replace)) {
+    if (!check_child(op, module, name, child) ||
+        !check_name(op, module, ADZI_CHILD, name, replace)) {
         return false;
     }
     if (stands_in(child, module)) {
@@ -290,7 +262,7 @@ static bool put_child(
         return false;
     }
     adz_module *before = NULL;
-    size_t i = position_of(module, CHILD, name, strlen(name));
+    size_t i = adzi_module_position(module, ADZI_CHILD, name, strlen(name));
     if (i < module->n_children) {
         before = module->children[i].module;
     } else {
@@ -302,6 +274,7 @@ static bool put_child(
             return false;
         }
         module->children[module->n_children++].name = copy;
+        adzi_module_named(module, ADZI_CHILD);
     }
     module->children[i].module = child;
     atomic_fetch_add(&child->parents, 1);
@@ -379,7 +352,7 @@ static adz_module *follow(const char *op, adz_module *module, const char **path)
     }
     const char *whole = *path;
     for (const char *dot; (dot = strchr(*path, '.')) != NULL; *path = dot + 1) {
-        size_t i = position_of(module, CHILD, *path, (size_t)(dot - *path));
+        size_t i = adzi_module_position(module, ADZI_CHILD, *path, (size_t)(dot - *path));
         if (i == module->n_children) {
             return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no child %.*s", whole,
                 module->type.name, (int)(dot - *path), *path);
@@ -399,8 +372,8 @@ static adz_module *lookup(
     if (module == NULL) {
         return NULL;
     }
-    *index = position_of(module, kind, path, strlen(path));
-    if (*index == count_of(module, kind)) {
+    *index = adzi_module_position(module, kind, path, strlen(path));
+    if (*index == adzi_module_count(module, kind)) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no %s %s", whole, module->type.name,
             kinds[kind], path);
     }
@@ -410,7 +383,7 @@ static adz_module *lookup(
 adzi_slot *adzi_parameter_slot(const char *op, adz_module *module, const char *path)
 {
     size_t i;
-    const adz_module *owner = lookup(op, module, PARAMETER, path, &i);
+    const adz_module *owner = lookup(op, module, ADZI_PARAMETER, path, &i);
     if (owner != NULL && owner->parameters[i].tensor == NULL) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT,
             "%s is parametrised; name its originals below %s's child parametrizations.%s", path,
@@ -422,14 +395,14 @@ adzi_slot *adzi_parameter_slot(const char *op, adz_module *module, const char *p
 adz_tensor *adz_module_get_parameter(adz_module *module, const char *path)
 {
     size_t i;
-    const adz_module *owner = lookup("adz_module_get_parameter", module, PARAMETER, path, &i);
+    const adz_module *owner = lookup("adz_module_get_parameter", module, ADZI_PARAMETER, path, &i);
     return owner != NULL ? adzi_parameter(owner, i) : NULL;
 }
 
 adz_tensor *adz_module_get_buffer(adz_module *module, const char *path)
 {
     size_t i;
-    const adz_module *owner = lookup("adz_module_get_buffer", module, BUFFER, path, &i);
+    const adz_module *owner = lookup("adz_module_get_buffer", module, ADZI_BUFFER, path, &i);
     return owner != NULL ? owner->buffers[i].tensor : NULL;
 }
 
@@ -441,7 +414,7 @@ adz_module *adz_module_get_child(adz_module *module, const char *path)
     if (module == NULL) {
         return NULL;
     }
-    size_t i = position_of(module, CHILD, path, strlen(path));
+    size_t i = adzi_module_position(module, ADZI_CHILD, path, strlen(path));
     return i < module->n_children ? module->children[i].module
                                   : adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no child %s", whole,
                                         module->type.name, path);
@@ -452,16 +425,16 @@ static adz_tensor *slot_at(const char *op, adz_module *module, int kind, size_t 
     if (!adzi_check_module(op, "module", module)) {
         return NULL;
     }
-    if (index >= count_of(module, kind)) {
+    if (index >= adzi_module_count(module, kind)) {
         return adzi_fail(op, ADZ_ERR_INDEX, "%s has no %s %zu, only %zu", module->type.name,
-            kinds[kind], index, count_of(module, kind));
+            kinds[kind], index, adzi_module_count(module, kind));
     }
-    return kind == PARAMETER ? adzi_parameter(module, index) : module->buffers[index].tensor;
+    return kind == ADZI_PARAMETER ? adzi_parameter(module, index) : module->buffers[index].tensor;
 }
 
 adz_tensor *adz_module_parameter_at(adz_module *module, size_t index)
 {
-    return slot_at("adz_module_parameter_at", module, PARAMETER, index);
+    return slot_at("adz_module_parameter_at", module, ADZI_PARAMETER, index);
 }
 
 size_t adz_module_parameter_count(const adz_module *module)
@@ -485,5 +458,5 @@ const char *adz_module_parameter_name_at(const adz_module *module, size_t index)
 
 adz_tensor *adz_module_buffer_at(adz_module *module, size_t index)
 {
-    return slot_at("adz_module_buffer_at", module, BUFFER, index);
+    return slot_at("adz_module_buffer_at", module, ADZI_BUFFER, index);
 }

@@ -8,6 +8,7 @@
 #include "adze/checks.h"
 #include "adze/nn/type.h"
 #include "base/handle.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "tensor/tensor.h"
 #include "base/threads/thread.h"
@@ -66,6 +67,7 @@ struct adz_module {
     size_t n_parameters, parameters_capacity, n_buffers, buffers_capacity;
     adzi_child *children;
     size_t n_children, children_capacity;
+    adzi_index names;         /* Note [The index of names] */
     size_t n_parametrized;    /* slots of parameters whose tensor is NULL */
     char *parametrized_name;  /* the name in `type`, if there are such slots; owned */
     uint64_t changed;         /* rises with every change of its own structure */
@@ -142,6 +144,24 @@ static inline adz_tensor *adzi_parameter(const adz_module *module, size_t i)
     adz_tensor *t = module->parameters[i].tensor;
     return t != NULL ? t : adzi_parametrized(module, i);
 }
+
+/** The lists of a module. A name belongs to one entry of one list. */
+enum { ADZI_PARAMETER, ADZI_BUFFER, ADZI_CHILD, ADZI_KINDS };
+
+/* Note [The index of names]
+ * A module with many names finds them by an index, which holds an entry for each name or is not
+ * used. What adds a name calls adzi_module_named; what removes one frees the index, and the next
+ * name that is added makes it again. Looking up changes nothing, so threads may do it at once. */
+
+/** How many entries of a kind a module has. */
+size_t adzi_module_count(const adz_module *module, int kind);
+
+/** The position of a name among the entries of a kind, or adzi_module_count() if there is none.
+ * `name` has `n` characters and need not end there, because it can be a part of a path. */
+size_t adzi_module_position(const adz_module *module, int kind, const char *name, size_t n);
+
+/** Enters the last entry of a kind, which is new, into the index of names. */
+void adzi_module_named(adz_module *module, int kind);
 
 /** The position of the module's own parameter of this name, or n_parameters if it has none. */
 size_t adzi_parameter_index(const adz_module *module, const char *name);

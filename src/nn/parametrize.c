@@ -56,6 +56,7 @@ bool adzi_parametrized_slot(const char *op, adz_module *module, const char *name
         return false;
     }
     module->parameters[module->n_parameters++] = (adzi_slot){ copy, NULL, true };
+    adzi_module_named(module, ADZI_PARAMETER);
     ++module->n_parametrized;
     return module->parametrized_name != NULL || give_name(op, module);
 }

@@ -74,6 +74,7 @@ static void destroy(adz_module *module)
         adzi_module_drop_child(module, module->children[i].module);
     }
     adzi_free(module->children, module->children_capacity * sizeof *module->children);
+    adzi_index_free(&module->names);
     adzi_string_free(module->parametrized_name);
     adzi_listing_free(module->listing);
     adzi_free(module->state, module->state_size);
@@ -123,14 +124,12 @@ adz_status adzi_module_remove_child(const char *op, adz_module *module, const ch
     if (name == NULL) {
         return adzi_error_null(op, "name");
     }
-    size_t i = 0;
-    while (i < module->n_children && strcmp(module->children[i].name, name) != 0) {
-        ++i;
-    }
+    const size_t i = adzi_module_position(module, ADZI_CHILD, name, strlen(name));
     if (i == module->n_children) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "%s has no child %s", module->type.name, name);
     }
     const adzi_child gone = module->children[i];
+    adzi_index_free(&module->names);
     --module->n_children;
     memmove(&module->children[i], &module->children[i + 1],
         (module->n_children - i) * sizeof *module->children);
@@ -146,10 +145,7 @@ adz_status adzi_module_remove_parameter(const char *op, adz_module *module, cons
     if (name == NULL) {
         return adzi_error_null(op, "name");
     }
-    size_t i = 0;
-    while (i < module->n_parameters && strcmp(module->parameters[i].name, name) != 0) {
-        ++i;
-    }
+    const size_t i = adzi_parameter_index(module, name);
     if (i == module->n_parameters) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "%s has no parameter %s", module->type.name, name);
     }
@@ -165,6 +161,7 @@ adz_status adzi_module_remove_parameter(const char *op, adz_module *module, cons
             "%s%s lies in a flat buffer; call adz_flat_parameters_free first", name,
             adzi_text_shape(gone.tensor));
     }
+    adzi_index_free(&module->names);
     --module->n_parameters;
     memmove(&module->parameters[i], &module->parameters[i + 1],
         (module->n_parameters - i) * sizeof *module->parameters);

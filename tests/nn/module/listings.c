@@ -1,4 +1,5 @@
-/* The lists of parameters and buffers are made once, and what is made is freed. */
+/* The lists of parameters and buffers are made once, and what is made is freed. Names are found. */
+#include "nn/module.h"
 #include "scale.h"
 #include "../../temporary.h"
 #include "tests.h"
@@ -136,6 +137,93 @@ static void refused_memory_copies_nothing(void **state)
     adz_module_release(&m);
 }
 
+/* ---- many names ------------------------------------------------------------------------------ */
+
+enum { MANY = 300 };
+
+/* Parameter, buffer and child i of a module with many names. */
+typedef struct entries {
+    adz_tensor *p[MANY], *b[MANY];
+    adz_module *c[MANY];
+} entries;
+
+static const char *name_at(char letter, int i)
+{
+    static char name[16];
+    snprintf(name, sizeof name, "%c%d", letter, i);
+    return name;
+}
+
+static void add_entry(adz_module *m, entries *e, int i)
+{
+    e->p[i] = adz_zeros(ADZ_SHAPE(1), ADZ_F32);
+    e->b[i] = adz_zeros(ADZ_SHAPE(1), ADZ_F32);
+    assert_non_null(adz_module_add_parameter(m, name_at('p', i), e->p[i]));
+    assert_non_null(adz_module_add_buffer(m, name_at('b', i), e->b[i], true));
+    e->c[i] = adz_module_add_child(m, name_at('c', i), outer_new());
+    assert_non_null(e->c[i]);
+}
+
+/* Every entry from `first` on is found under its name and its kind only. */
+static void expect_entries(adz_module *m, const entries *e, int first)
+{
+    for (int i = first; i < MANY; ++i) {
+        assert_ptr_equal(adz_module_get_parameter(m, name_at('p', i)), e->p[i]);
+        assert_ptr_equal(adz_module_get_buffer(m, name_at('b', i)), e->b[i]);
+        assert_ptr_equal(adz_module_get_child(m, name_at('c', i)), e->c[i]);
+        assert_null(adz_module_get_buffer(m, name_at('p', i)));
+        expect_error(ADZ_ERR_ARGUMENT, "has no buffer p");
+        assert_null(adz_module_add_parameter(m, name_at('c', i), e->p[i]));
+        expect_error(ADZ_ERR_ARGUMENT, "a child called c");
+    }
+}
+
+/* A module with many names finds each by few looks, also after some are gone and others came. */
+static void many_names_are_found(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = outer_new();
+    entries e;
+    const uint64_t before = adzi_index_probes();
+    for (int i = 0; i < MANY; ++i) {
+        add_entry(m, &e, i);
+    }
+    const uint64_t probes = adzi_index_probes() - before;
+    assert_true(probes > MANY && probes < 100 * MANY);
+    expect_entries(m, &e, 0);
+    for (int i = 0; i < 5; ++i) {
+        assert_int_equal(adzi_module_remove_parameter("test", m, name_at('p', i)), ADZ_OK);
+        assert_int_equal(adzi_module_remove_child("test", m, name_at('c', i)), ADZ_OK);
+        assert_null(adz_module_get_child(m, name_at('c', i)));
+        expect_error(ADZ_ERR_ARGUMENT, "has no child c");
+    }
+    expect_entries(m, &e, 5); /* without an index */
+    assert_non_null(adz_module_add_parameter(m, "c0", e.p[0]));
+    expect_entries(m, &e, 5);
+    assert_ptr_equal(adz_module_get_parameter(m, "c0"), e.p[0]);
+    assert_null(adz_module_get_parameter(m, "p1"));
+    expect_error(ADZ_ERR_ARGUMENT, "has no parameter p1");
+    adz_module_release(&m);
+    adz_scope_close(scope);
+}
+
+/* Names are found without memory for an index, too. */
+static void names_are_found_without_an_index(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = outer_new();
+    adz_tensor *t = adz_zeros(ADZ_SHAPE(1), ADZ_F32);
+    for (int i = 0; i < MANY; ++i) {
+        assert_non_null(adz_module_add_buffer(m, name_at('b', i), t, true));
+        adzi_index_free(&m->names);
+        assert_ptr_equal(adz_module_get_buffer(m, name_at('b', i)), t);
+    }
+    adz_module_release(&m);
+    adz_scope_close(scope);
+}
+
 int listings_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +233,8 @@ int listings_tests(void)
         TEST(refused_memory_adds_nothing),
         TEST(lists_that_grow_are_freed),
         TEST(refused_memory_copies_nothing),
+        TEST(many_names_are_found),
+        TEST(names_are_found_without_an_index),
     };
     return cmocka_run_group_tests_name("module: listings", tests, NULL, NULL);
 }
