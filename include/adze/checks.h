@@ -52,6 +52,22 @@ adz_error_format(const char *op, adz_status status, const char *format, ...)
     return adz_error_set(op, status, text);
 }
 
+/** A part of a program for adz_error_within. */
+typedef adz_status (*adz_error_scope_function)(void *user);
+
+/**
+ * Runs a function whose errors begin with a text, such as the path of the file that it reads:
+ * "net.onnx: adz_onnx_load: the graph has no output". The texts of functions inside each other, and
+ * the modules whose calls are running, are joined by points.
+ *
+ * @param text  copied
+ * @param f     returns ADZ_OK, or the status of an error, which is recorded if it has recorded none
+ * @param user  handed to f
+ * @return      what f returns, or ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @errors      ADZ_ERR_NULL, ADZ_ERR_MEMORY, those of f
+ */
+ADZ_API adz_status adz_error_within(const char *text, adz_error_scope_function f, void *user);
+
 /**
  * Checks that an argument is a living tensor.
  *

@@ -1,6 +1,7 @@
 /* The checks and texts of adze/checks.h. */
 #include "adze/checks.h"
 
+#include "base/door.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "tensor/fields.h"
@@ -59,4 +60,31 @@ const char *adz_text_number(double x)
 const char *adz_text_float(double x)
 {
     return adzi_text_float(x);
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* What adz_error_within runs, and what that returned. */
+typedef struct within {
+    adz_error_scope_function f;
+    void *user;
+    adz_status status;
+} within;
+
+static bool run_within(void *state)
+{
+    within *w = state;
+    w->status = w->f(w->user);
+    return !adzi_callback_failed("adz_error_within", w->status, "the function failed");
+}
+
+adz_status adz_error_within(const char *text, adz_error_scope_function f, void *user)
+{
+    const adzi_door door = { .op = "adz_error_within", .path = text };
+    if (text == NULL || f == NULL) {
+        return adz_error_null(door.op, text == NULL ? "text" : "f");
+    }
+    within w = { f, user, ADZ_ERR_MEMORY };
+    adzi_through_door(&door, run_within, &w);
+    return w.status;
 }

@@ -241,6 +241,45 @@ static void warnings_are_printed_unless_somebody_listens(void **state)
     assert_non_null(strstr(text, "further warnings are not printed; adz_on_warning gets all\n"));
 }
 
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static adz_status read_part(void *user)
+{
+    const adz_status *status = user;
+    return *status == ADZ_OK ? adz_error_set("read", ADZ_ERR_FORMAT, "is cut") : *status;
+}
+
+static adz_status read_inner(void *user)
+{
+    return adz_error_within("part", read_part, user);
+}
+
+/* The text stands before the message, for the callback as well, and ends with the function. */
+static void errors_begin_with_their_place(void **state)
+{
+    (void)state;
+    heard h = { 0 };
+    adz_status status = ADZ_OK;
+    adz_on_error(hear, &h);
+    assert_int_equal(adz_error_within("net.onnx", read_part, &status), ADZ_ERR_FORMAT);
+    adz_on_error(adz_quiet, NULL);
+    assert_int_equal(h.calls, 1);
+    assert_string_equal(adz_error_operator(), "read");
+    expect_error(ADZ_ERR_FORMAT, "net.onnx: read: is cut");
+    assert_int_equal(adz_error_within("net.onnx", read_inner, &status), ADZ_ERR_FORMAT);
+    expect_error(ADZ_ERR_FORMAT, "net.onnx.part: read: is cut");
+    status = ADZ_ERR_IO; /* of a function that records nothing */
+    assert_int_equal(adz_error_within("net.onnx", read_part, &status), ADZ_ERR_IO);
+    expect_error(ADZ_ERR_IO, "net.onnx: adz_error_within: the function failed");
+    adz_error_set("after", ADZ_ERR_FORMAT, "is cut");
+    assert_string_equal(adz_error_message(), "after: is cut");
+    adz_error_clear();
+    assert_int_equal(adz_error_within(NULL, read_part, &status), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "text is NULL");
+    assert_int_equal(adz_error_within("net.onnx", NULL, &status), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "f is NULL");
+}
+
 /* ---- contexts ------------------------------------------------------------------------------- */
 
 static void a_new_context_begins_like_the_old_one(void **state)
@@ -291,6 +330,7 @@ int main(void)
         cmocka_unit_test(constructors_report_after_cleaning_up),
         cmocka_unit_test(callbacks_may_jump_away),
         cmocka_unit_test(warnings_are_printed_unless_somebody_listens),
+        cmocka_unit_test(errors_begin_with_their_place),
         cmocka_unit_test(a_new_context_begins_like_the_old_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

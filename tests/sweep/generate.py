@@ -208,7 +208,7 @@ INIT = {'adz_fastai_config':
 # Functions to hand over, by type or name of the parameter; the bodies are in callbacks.h.
 CALLBACKS = {
     'adz_tensor_hook': 'hook', 'adz_tensor_map': 'map_of_ours', 'adz_ode_map': 'ode_of_ours', 'adz_post_accumulate_grad_hook': 'accumulated',
-    'adz_message_callback': 'on_message', 'adz_load_rename': 'rename_tensor',
+    'adz_error_scope_function': 'part_of_ours', 'adz_message_callback': 'on_message', 'adz_load_rename': 'rename_tensor',
     'adz_activation_function': 'activation', 'adz_lambda_function': 'of_user', 'adz_module_visitor': 'visit',
     'adz_batch_source': 'batch_of_ours', 'adz_cyclic_scale': 'scale_of_ours',
     'adz_distance_function': 'distance_of_ours', 'adz_onnx_trains': 'trains_of_ours',
