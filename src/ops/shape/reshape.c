@@ -21,7 +21,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_reshape = { .name = "reshape", .backward = backward };
 
-/* A size of -1 is refused if another size is 0, because any number would fit. */
+/* A size of -1 is refused if another size is 0, because any number would fit. The sizes beside a 0
+ * must not overflow either: strides are products of them. */
 bool adzi_resolve_shape(const char *op, const adz_tensor *x, adz_shape *shape)
 {
     int unknown = -1;
@@ -40,7 +41,8 @@ bool adzi_resolve_shape(const char *op, const adz_tensor *x, adz_shape *shape)
         count = fits ? x->numel : count;
     }
     if (fits && count == x->numel) {
-        return true;
+        return x->numel > 0 || adzi_check_sizes(op, shape->rank, shape->sizes, (adz_dtype)x->dtype,
+                                   &count) == ADZ_OK;
     }
     adzi_error(op, ADZ_ERR_SHAPE, "x%s has %lld elements and does not fit shape %s",
         adzi_text_shape(x), (long long)x->numel,

@@ -27,6 +27,7 @@ const op_case reshape_case = {
         { .in = { IN(3, 4) }, .p = { 1, 11 }, .status = ADZ_ERR_SHAPE, .says = "12 elements" },
         { .in = { IN(3, 4) }, .p = { 2, -1, 5 }, .status = ADZ_ERR_SHAPE },
         { .in = { IN(3, 4) }, .p = { 2, -1, -1 }, .status = ADZ_ERR_SHAPE },
+        { .in = { IN(0, 3) }, .p = { 3, 0, 1e12, 1e12 }, .status = ADZ_ERR_SHAPE, .says = "more elements than fit" },
     },
     .first_order_only = true,
     .vectors = { "reshape" },

@@ -33,6 +33,7 @@ const op_case view_case = {
         { .in = { IN(3, 4) }, .p = { 1, 11 }, .status = ADZ_ERR_SHAPE, .says = "view: x[3, 4]" },
         { .in = { IN_T(3, 4) }, .p = { 1, 12 }, .status = ADZ_ERR_SHAPE, .says = "strides" },
         { .in = { IN(3, 4) }, .p = { 2, -1, -1 }, .status = ADZ_ERR_SHAPE },
+        { .in = { IN(0, 3) }, .p = { 3, 0, 1e12, 1e12 }, .status = ADZ_ERR_SHAPE, .says = "more elements than fit" },
     },
     .no_layouts = true,
     .first_order_only = true,
