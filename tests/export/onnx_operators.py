@@ -13,7 +13,6 @@ POOLS = "the maximum begins with the smallest finite number, and NaN is skipped"
 SUMS = "terms that are infinite, huge or cancel are added and multiplied in another order"
 WHOLE = "sums and products of integers are computed in floating point"
 CONVERTED = "a number that the integer dtype does not hold has no defined conversion"
-LARGEST = "the largest and the smallest of elements at one index skip NaN"
 ANY = {"nan", "inf", "large", "small", "mid"}
 DIFFERENCES = [
     (("gru", "gru_layer", "lstm", "lstm_layer", "rnn", "rnn_layer"), ANY, RECURRENT),
@@ -29,7 +28,6 @@ DIFFERENCES = [
       "nll_loss", "norm", "normalize", "poisson_nll_loss", "prod", "rms_norm", "scaled_dot_product_attention",
       "scatter_add", "smooth_l1_loss", "std", "sum", "cumsum", "triplet_margin_loss", "var"), ANY - {"small"}, SUMS),
     (("addcmul", "addmm", "bmm", "cdist", "einsum", "matmul", "prod", "sum", "nansum", "vecdot", "trace", "cumsum", "copy"), {"bigint"}, WHOLE),
-    (("scatter_reduce",), {"nan"}, LARGEST),
     (("copy", "to"), {"nan", "inf", "large"}, CONVERTED),
 ]
 # Nodes of f64 that a file may have although onnxruntime does not run them.

@@ -29,6 +29,6 @@ const adzi_row adzi_rows_index[] = {
     { .op = "rows_sum", .internal = true, C99(rows_sum), .onnx = { .refused = GRADIENT } },
     { .op = "scatter", C99(scatter), .c.doubles = true, ONNX(scatter_add, none, "none") },
     { .op = "scatter_add", C99(scatter_add), ONNX(scatter_add, none, "add") },
-    { .op = "scatter_reduce", C99(scatter_reduce), ONNX(scatter_add, none, "mul max min") },
+    { .op = "scatter_reduce", C99(scatter_reduce), ONNX(scatter_add, none, "mul Max Min") },
     { .op = NULL },
 };
