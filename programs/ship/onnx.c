@@ -36,16 +36,25 @@ static void end(net *n)
 
 /* ---- the sizes of inputs --------------------------------------------------------------------- */
 
-/* The text after "NAME=" of the input's --inputs; NULL if there is none. */
-static const char *given_shape(const network_options *o, const char *name)
+/* The sizes in a text "NAME=2,3" of --inputs; NULL if it is of another input. */
+static const char *sizes_of(const char *text, const char *name)
 {
     const size_t length = strlen(name);
+    return strncmp(text, name, length) == 0 && text[length] == '=' ? text + length + 1 : NULL;
+}
+
+/* What --inputs gives for an input; NULL if there is none. */
+static const char *given_shape(const network_options *o, const char *name)
+{
+    const char *found = NULL;
     for (size_t i = 0; i < o->n_shapes; ++i) {
-        if (strncmp(o->shapes[i], name, length) == 0 && o->shapes[i][length] == '=') {
-            return o->shapes[i] + length + 1;
+        const char *sizes = sizes_of(o->shapes[i], name);
+        if (sizes != NULL && found != NULL) {
+            usage_error("--inputs gives the shape of '%s' twice", name);
         }
+        found = sizes != NULL ? sizes : found;
     }
-    return NULL;
+    return found;
 }
 
 static adz_shape parse_shape(const char *name, const char *text)
@@ -130,10 +139,7 @@ static void check_names(const net *n, const network_options *o)
     for (size_t i = 0; i < o->n_shapes; ++i) {
         bool found = false;
         for (size_t k = 0; k < n->n_inputs; ++k) {
-            const char *name = adz_onnx_input_name_at(n->root, k);
-            const size_t length = strlen(name);
-            found =
-                found || (strncmp(o->shapes[i], name, length) == 0 && o->shapes[i][length] == '=');
+            found = found || sizes_of(o->shapes[i], adz_onnx_input_name_at(n->root, k)) != NULL;
         }
         if (!found) {
             usage_error("--inputs %s: the first input of the file is '%s'; write NAME=SHAPE",

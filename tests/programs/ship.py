@@ -56,6 +56,7 @@ def onnx():
     for shape, part in (("input=3", "where ? may be any size"), ("input=a", "a shape is up to"), ("x=1,3", "is 'input'"),
                         ("input=1,3,", "a shape is up to"), ("input=0,3", "a shape is up to")):
         assert part in run(SHIP, "m.onnx", "--c", "o.c", "--inputs", shape, code=2).replace("\n", " "), shape
+    assert "'input' twice" in run(SHIP, "m.onnx", "--c", "o.c", "--inputs", "input=1,3", "--inputs", "input=2,3", code=2)
     for loss, optimizer in (("mse", "adam"), ("huber", "sgd"), ("mse", "adamw")):
         said = run(SHIP, "m.onnx", "--c", "o.c", "--f64", "--check", "--compiler", COMPILER, "--jacobian", "--inputs",
                    "input=4,3", "--train", f"{loss},{optimizer}", "--rate", "0.02", "--state", "caller")
