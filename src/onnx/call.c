@@ -4,6 +4,7 @@
 #include "adze/ops/arithmetic.h"
 #include "adze/ops/compare.h"
 #include "adze/ops/convert.h"
+#include "adze/ops/shape.h"
 #include "run.h"
 
 bool adzi_reader_has(const reader_call *call, size_t i)
@@ -174,6 +175,45 @@ const reader_numbers *adzi_reader_host(const reader_call *call, size_t i)
                                  : numbers_of(call, i, adzi_reader_value(call->run, value));
 }
 
+/* The numbers of input i, of which there is one; NULL with an error recorded. */
+static const reader_numbers *one_number(const reader_call *call, size_t i)
+{
+    const reader_numbers *numbers = adzi_reader_host(call, i);
+    if (numbers != NULL && numbers->n != 1) {
+        adzi_reader_fail(call, ADZ_ERR_SHAPE, "input %zu is not one number", i);
+    }
+    return numbers != NULL && numbers->n == 1 ? numbers : NULL;
+}
+
+bool adzi_reader_number(const reader_call *call, size_t i, double otherwise, double *value)
+{
+    *value = otherwise;
+    if (!adzi_reader_has(call, i)) {
+        return true;
+    }
+    const reader_numbers *one = one_number(call, i);
+    if (one != NULL) {
+        const bool is_float = one->dtype == ADZ_F32 || one->dtype == ADZ_F64;
+        *value = is_float ? one->at[0].f : (double)one->at[0].i;
+    }
+    return one != NULL;
+}
+
+bool adzi_reader_whole(const reader_call *call, size_t i, int64_t otherwise, int64_t *value)
+{
+    *value = otherwise;
+    if (!adzi_reader_has(call, i)) {
+        return true;
+    }
+    const reader_numbers *one = one_number(call, i);
+    if (one != NULL && (one->dtype == ADZ_F32 || one->dtype == ADZ_F64)) {
+        adzi_reader_fail(call, ADZ_ERR_DTYPE, "input %zu must be a whole number", i);
+        return false;
+    }
+    *value = one != NULL ? one->at[0].i : 0;
+    return one != NULL;
+}
+
 bool adzi_reader_list(
     const reader_call *call, const char *name, size_t i, reader_numbers *list, bool *given)
 {
@@ -249,6 +289,15 @@ bool adzi_reader_dims(const reader_call *call, const char *name, size_t i, int r
         }
     }
     return true;
+}
+
+adz_tensor *adzi_reader_along(adz_tensor *vector, int rank, int dim)
+{
+    adz_shape shape = { .rank = rank };
+    for (int d = 0; d < rank; ++d) {
+        shape.sizes[d] = d == (dim < 0 ? rank + dim : dim) ? adz_tensor_numel(vector) : 1;
+    }
+    return adz_reshape(vector, shape);
 }
 
 static int64_t between(int64_t x, int64_t least, int64_t most)

@@ -2,6 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adze/ops/arithmetic.h"
+#include "adze/ops/convert.h"
+#include "adze/ops/index.h"
 #include "adze/options.h"
 #include "run.h"
 
@@ -42,6 +45,29 @@ static bool check_input(const reader_model *model, const reader_declared *d, con
     return good;
 }
 
+/* An int8 input, which the caller has as int32. */
+typedef struct narrow {
+    adz_tensor *x, *y;
+} narrow;
+
+/* Takes the values from a list of all that int8 has. So others are refused, also when a plan or a
+ * written file runs. */
+static adz_status take_int8(void *state)
+{
+    narrow *n = state;
+    adz_tensor *at = adz_add_number(adz_to(n->x, ADZ_I64), 128);
+    n->y = adz_take(adz_arange(INT8_MIN, INT8_MAX + 1, 1, ADZ_I32), at);
+    return n->y != NULL ? ADZ_OK : adz_error_code();
+}
+
+static adz_tensor *checked_int8(const reader_declared *d, adz_tensor *t)
+{
+    char text[128];
+    narrow n = { .x = t };
+    snprintf(text, sizeof text, "input \"%.60s\" of int8, -128 to 127", d->name);
+    return adz_error_within(text, take_int8, &n) == ADZ_OK ? n.y : NULL;
+}
+
 static bool set_inputs(reader_run *run, const adz_values *in)
 {
     const reader_graph *graph = run->model->graph;
@@ -53,6 +79,10 @@ static bool set_inputs(reader_run *run, const adz_values *in)
             return false;
         }
         if (!check_input(run->model, d, t)) {
+            return false;
+        }
+        t = d->element == ELEMENT_INT8 ? checked_int8(d, t) : t;
+        if (t == NULL) {
             return false;
         }
         run->slots[d->value] = (reader_slot){ .t = t };
@@ -170,18 +200,28 @@ static reader_model *model_new(const char *path, const adz_onnx_load_options *o)
     return model;
 }
 
-/* Fills a module with the model of a file; false with an error recorded. */
-static bool fill(
-    reader_model *model, adz_module *module, const char *path, const adz_onnx_load_options *o)
+/* What is needed while a file is read. */
+typedef struct loading {
+    reader_model *model;
+    adz_module *module;
+    const char *path;
+    const adz_onnx_load_options *options;
+} loading;
+
+/* Fills a module with the model of a file. */
+static adz_status fill(void *state)
 {
-    adz_tensor *file = adzi_reader_file(LOAD, path);
+    const loading *l = state;
+    reader_model *model = l->model;
+    adz_tensor *file = adzi_reader_file(LOAD, l->path);
     if (file == NULL || adzi_reader_parse(model, (reader_bytes){ adz_tensor_data(file),
                                                      (size_t)adz_tensor_numel(file) }) != ADZ_OK) {
-        return false;
+        return adz_error_code();
     }
     model->file = (reader_bytes){ 0 };
     adzi_reader_reach(model);
-    return adzi_reader_add_weights(model, module, o) == ADZ_OK && adz_module_eval(module) == ADZ_OK;
+    const adz_status status = adzi_reader_add_weights(model, l->module, l->options);
+    return status == ADZ_OK ? adz_module_eval(l->module) : status;
 }
 
 adz_module *adz_onnx_load(const char *path, const adz_onnx_load_options *options)
@@ -203,7 +243,7 @@ adz_module *adz_onnx_load(const char *path, const adz_onnx_load_options *options
     }
     ((reader_state *)adz_module_data(module))->model = model;
     adz_scope *scope = adz_scope_open();
-    if (!fill(model, module, path, &o)) {
+    if (adz_error_within(path, fill, &(loading){ model, module, path, &o }) != ADZ_OK) {
         adz_module_release(&module);
     }
     adz_scope_close(scope);

@@ -162,6 +162,15 @@ adz_tensor *adzi_reader_positions(const reader_call *call, size_t i, int64_t siz
  * that is longer than the dimension is shortened. Returns the number of elements. */
 int64_t adzi_reader_slice(int64_t size, int64_t *start, int64_t *end, int64_t *step);
 
+/** The one number of input i, known on the host; `otherwise` if the input is left out. False with
+ * an error recorded. The second is for whole numbers, which f64 may not hold. */
+bool adzi_reader_number(const reader_call *call, size_t i, double otherwise, double *value);
+bool adzi_reader_whole(const reader_call *call, size_t i, int64_t otherwise, int64_t *value);
+
+/** A vector as a tensor of this rank that varies along one dimension and is 1 long in the others. A
+ * negative dimension counts from the end. */
+adz_tensor *adzi_reader_along(adz_tensor *vector, int rank, int dim);
+
 /** Records an error that names the node. Returns NULL. */
 adz_tensor *adzi_reader_fail(const reader_call *call, adz_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

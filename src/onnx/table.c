@@ -80,7 +80,7 @@ static const char *words_of(const reader_operator *row, const char *name)
     const size_t length = strlen(name);
     const char *at = row->attributes;
     while (at != NULL && *at != '\0') {
-        if (strncmp(at, name, length) == 0 && at[length] == ':') {
+        if (strcspn(at, ":") == length && strncmp(at, name, length) == 0) {
             return at + length + 1;
         }
         at = strchr(at, ' ');

@@ -21,11 +21,20 @@ static const adz_module_type weights_type = {
     .call = call_weights,
 };
 
+/* A name in a holder: of a child, or of a weight. */
+typedef struct entry {
+    const char *name; /* NULL: the entry is free */
+    size_t parent;
+    size_t holder; /* of the child; NO_VALUE for a weight */
+} entry;
+
 /* What is needed while the module is filled. */
 typedef struct filling {
     reader_model *model;
     adz_module **modules; /* the holders */
     size_t *buffers;      /* how many buffers each has */
+    entry *entries;       /* a hash table of all names in holders */
+    size_t n_entries;     /* more than there are names */
     bool split;           /* names are split at their dots */
 } filling;
 
@@ -69,7 +78,7 @@ static bool splits(const reader_model *model, const char *name)
 static char *name_of(reader_model *model, const reader_value *v, bool split)
 {
     const size_t length = strlen(v->name);
-    char *name = adzi_reader_alloc(&model->arena, length + 24, 1);
+    char *name = adzi_reader_alloc(&model->arena, length + 48, 1);
     if (name == NULL) {
         return NULL;
     }
@@ -85,32 +94,54 @@ static char *name_of(reader_model *model, const reader_value *v, bool split)
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
+/* The entry of a name in a holder; it is free if there is no such name. */
+static entry *entry_of(const filling *fill, size_t parent, const char *name)
+{
+    uint64_t hash = 1469598103934665603u ^ parent;
+    for (const char *c = name; *c != '\0'; ++c) {
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    }
+    for (size_t i = (size_t)(hash ^ hash >> 32) % fill->n_entries;; i = (i + 1) % fill->n_entries) {
+        entry *e = &fill->entries[i];
+        if (e->name == NULL || (e->parent == parent && strcmp(e->name, name) == 0)) {
+            return e;
+        }
+    }
+}
+
 /* The holder for the child of `parent` of that name, made if there is none; NO_VALUE with an error
  * recorded. */
 static size_t child_holder(filling *fill, size_t parent, const char *name)
 {
     reader_model *model = fill->model;
     adz_module *at = fill->modules[parent];
-    for (size_t h = model->n_holders; h-- > 1;) {
-        if (model->holders[h].parent == parent &&
-            strcmp(adz_module_child_name_at(at, model->holders[h].child), name) == 0) {
-            return h;
-        }
+    entry *e = entry_of(fill, parent, name);
+    if (e->name != NULL && e->holder != NO_VALUE) {
+        return e->holder;
     }
     adz_module *child = adz_module_add_child(at, name, adz_module_new(&weights_type, 0));
     if (child == NULL) {
         return NO_VALUE;
     }
+    *e = (entry){ name, parent, model->n_holders };
     model->holders[model->n_holders] = (reader_holder){ parent, adz_module_child_count(at) - 1 };
     fill->modules[model->n_holders] = child;
     return model->n_holders++;
 }
 
-/* Adds a weight under the rest of its name. The model's own reference to it ends. */
-static adz_status add_to(filling *fill, size_t holder, reader_value *v, const char *name)
+/* Adds a weight under the rest of its name. If that is taken, because dots have become underscores,
+ * it ends with the number of the value. The model's own reference to the weight ends. */
+static adz_status add_to(filling *fill, size_t holder, reader_value *v, char *name)
 {
     adz_module *module = fill->modules[holder];
     const adz_tensor *added;
+    char *end = name + strlen(name);
+    entry *e = entry_of(fill, holder, name);
+    for (size_t number = (size_t)(v - fill->model->values); e->name != NULL; ++number) {
+        snprintf(end, 24, "@%zu", number);
+        e = entry_of(fill, holder, name);
+    }
+    *e = (entry){ name, holder, NO_VALUE };
     v->holder = holder;
     if (v->parameter) {
         v->index = adz_module_parameter_count(module);
@@ -152,10 +183,11 @@ static bool is_trained(const reader_value *v, const adz_onnx_load_options *o)
 adz_status adzi_reader_add_weights(
     reader_model *model, adz_module *module, const adz_onnx_load_options *options)
 {
-    size_t dots = 0;
+    size_t dots = 0, weights = 0;
     filling fill = { .model = model, .split = true };
     for (size_t i = 0; i < model->n_values; ++i) {
         if (model->values[i].weight != NULL) {
+            ++weights;
             dots += count_dots(model->values[i].name);
             fill.split = fill.split && splits(model, model->values[i].name);
         }
@@ -164,7 +196,10 @@ adz_status adzi_reader_add_weights(
     model->holders = adzi_reader_alloc(&model->arena, most, sizeof *model->holders);
     fill.modules = adzi_reader_alloc(&model->arena, most, sizeof *fill.modules);
     fill.buffers = adzi_reader_alloc(&model->arena, most, sizeof *fill.buffers);
-    if (model->holders == NULL || fill.modules == NULL || fill.buffers == NULL) {
+    fill.n_entries = 2 * (most + weights) + 1;
+    fill.entries = adzi_reader_alloc(&model->arena, fill.n_entries, sizeof *fill.entries);
+    if (model->holders == NULL || fill.modules == NULL || fill.buffers == NULL ||
+        fill.entries == NULL) {
         return ADZ_ERR_MEMORY;
     }
     model->n_holders = 1;

@@ -179,6 +179,131 @@ static void gates_are_needed(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "decay");
 }
 
+/* An attribute's name is a whole word of the table, not two of them. */
+static void attributes_are_whole_words(void **state)
+{
+    (void)state;
+    wire graph = { 0 };
+    wire node = wire_node("HardSigmoid", "x", "y");
+    wire_attribute_float(&node, "alpha:f beta", 1);
+    wire_put_node(&graph, &node);
+    wire_input(&graph, "x", WIRE_FLOAT, NULL);
+    wire_output(&graph, "y", WIRE_FLOAT, NULL);
+    const char *path = temporary_path("net.onnx");
+    assert_true(wire_save_model(path, &graph, 17));
+    assert_null(adz_onnx_load(path, NULL));
+    expect_error(ADZ_ERR_UNSUPPORTED, "attribute \"alpha:f beta\" is not supported");
+}
+
+typedef struct both {
+    adz_module *net;
+    adz_tensor *x;
+} both;
+
+static adz_tensor *forward(void *user)
+{
+    const both *b = user;
+    return adz_module_forward(b->net, b->x);
+}
+
+/* int8 is held as int32: what int8 does not have is refused, in calls and in plans. */
+static void inputs_of_int8_are_checked(void **state)
+{
+    (void)state;
+    wire graph = { 0 };
+    wire node = wire_node("Cast", "x", "y");
+    wire_attribute_int(&node, "to", WIRE_FLOAT);
+    wire_put_node(&graph, &node);
+    wire_input(&graph, "x", WIRE_INT8, "2");
+    wire_output(&graph, "y", WIRE_FLOAT, NULL);
+    const char *path = temporary_path("net.onnx");
+    assert_true(wire_save_model(path, &graph, 17));
+    adz_module *net = adz_onnx_load(path, NULL);
+    adz_tensor *x = adz_tensor_from((const int32_t[]){ -128, 127 }, ADZ_SHAPE(2), ADZ_I32);
+    adz_tensor *good = adz_clone(x);
+    adz_plan_options o = ADZ_PLAN_OPTIONS;
+    o.inputs = adz_tensor_list_of(&x, 1);
+    o.module = net;
+    adz_plan *plan = adz_plan_new(forward, &(both){ net, x }, &o);
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    static const int32_t wrong[][2] = { { -129, 0 }, { 0, 128 }, { INT32_MAX, INT32_MIN } };
+    for (size_t i = 0; i < 3; ++i) {
+        assert_true(adz_equal(adz_module_forward(net, good), adz_to(good, ADZ_F32)));
+        adz_copy_(x, adz_tensor_from(wrong[i], ADZ_SHAPE(2), ADZ_I32));
+        assert_null(adz_module_forward(net, x));
+        expect_error(ADZ_ERR_INDEX, "input \"x\" of int8, -128 to 127: take");
+        assert_int_equal(adz_plan_run(plan), ADZ_ERR_INDEX);
+        expect_error(ADZ_ERR_INDEX, "take");
+    }
+    adz_plan_free(&plan);
+    adz_module_release(&net);
+}
+
+/* Running statistics of f64 beside inputs of f32 have no update. */
+static void statistics_of_another_type_are_not_trained(void **state)
+{
+    (void)state;
+    const double ones[3] = { 1, 1, 1 };
+    wire graph = { 0 };
+    const int64_t n = 3;
+    wire_initializer(&graph, "w", WIRE_FLOAT, 1, &n, (const float[]){ 1, 1, 1 }, 3 * sizeof(float));
+    wire_initializer(&graph, "mean", WIRE_DOUBLE, 1, &n, ones, sizeof ones);
+    wire_initializer(&graph, "var", WIRE_DOUBLE, 1, &n, ones, sizeof ones);
+    wire_simple(&graph, "BatchNormalization", "x w w mean var", "y");
+    wire_input(&graph, "x", WIRE_FLOAT, "N 3");
+    wire_output(&graph, "y", WIRE_FLOAT, NULL);
+    const char *path = temporary_path("net.onnx");
+    assert_true(wire_save_model(path, &graph, 15));
+    adz_module *net = adz_onnx_load(path, NULL);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 3), ADZ_F32);
+    assert_non_null(adz_module_forward(net, x));
+    adz_module_train(net, true);
+    assert_null(adz_module_forward(net, x));
+    expect_error(ADZ_ERR_UNSUPPORTED, "statistics of another dtype");
+    adz_module_release(&net);
+    adz_onnx_load_options o = ADZ_ONNX_LOAD_OPTIONS;
+    o.dtype = ADZ_F64; /* all are f64 then, and the update is there */
+    net = adz_onnx_load(path, &o);
+    adz_module_train(net, true);
+    assert_non_null(adz_module_forward(net, adz_to(x, ADZ_F64)));
+    assert_true(adz_tensor_at(adz_module_get_buffer(net, "mean"), (int64_t[]){ 0 }) != 1);
+    adz_module_release(&net);
+}
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+typedef struct heard {
+    int calls;
+    char text[1024];
+} heard;
+
+static void hear(adz_status status, const char *message, void *user)
+{
+    heard *h = user;
+    (void)status;
+    ++h->calls;
+    snprintf(h->text, sizeof h->text, "%s", message);
+}
+
+/* A program that hears of errors hears of the file, too. */
+static void errors_name_the_file(void **state)
+{
+    (void)state;
+    heard h = { 0 };
+    const char *path = temporary_path("cut.onnx");
+    assert_true(wire_save(path, "\x08\x0a\x3a", 3));
+    adz_on_error(hear, &h);
+    assert_null(adz_onnx_load(path, NULL));
+    adz_on_error(adz_quiet, NULL);
+    assert_int_equal(h.calls, 1);
+    assert_non_null(strstr(h.text, "cut.onnx: adz_onnx_load: the file ends inside"));
+    expect_error(ADZ_ERR_FORMAT, "cut.onnx: adz_onnx_load");
+    assert_null(adz_onnx_load("/nowhere/net.onnx", NULL));
+    expect_error(ADZ_ERR_IO, "/nowhere/net.onnx: adz_onnx_load: the file cannot be opened");
+    assert_null(adz_onnx_tensor_load("/nowhere/t.pb"));
+    expect_error(ADZ_ERR_IO, "/nowhere/t.pb: adz_onnx_tensor_load: the file cannot");
+}
+
 /* ---- numbers -------------------------------------------------------------------------------- */
 
 /* 3^39 has more than the 53 bits of an f64. */
@@ -208,6 +333,10 @@ int main(void)
         TEST(scales_of_antialias_are_bounded),
         TEST(past_inputs_fit_the_kernel),
         TEST(gates_are_needed),
+        TEST(attributes_are_whole_words),
+        TEST(errors_name_the_file),
+        TEST(inputs_of_int8_are_checked),
+        TEST(statistics_of_another_type_are_not_trained),
         TEST(powers_of_integers_are_exact),
     };
     const int failed = cmocka_run_group_tests(tests, temporary_begin, NULL);

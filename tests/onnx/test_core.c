@@ -67,6 +67,29 @@ static void names_that_cannot_be_split(void **state)
     adz_module_release(&net);
 }
 
+/* "a.b" and "a_b" would be the same parameter. */
+static void names_that_meet(void **state)
+{
+    (void)state;
+    wire graph = { 0 };
+    put_floats(&graph, "a", 1, 3, 1);
+    put_floats(&graph, "a.b", 1, 3, 2);
+    put_floats(&graph, "a_b", 1, 3, 3);
+    wire_input(&graph, "x", WIRE_FLOAT, "N 3");
+    wire_simple(&graph, "Mul", "x a", "y");
+    wire_simple(&graph, "Add", "y a.b", "z");
+    wire_simple(&graph, "Div", "z a_b", "u");
+    wire_output(&graph, "u", WIRE_FLOAT, NULL);
+    adz_module *net = load(&graph);
+    assert_int_equal(adz_module_named_parameters(net).count, 3);
+    const char *third = adz_module_named_parameters(net).items[2].name;
+    assert_non_null(strstr(third, "a_b@"));
+    adz_tensor *a = adz_module_get_parameter(net, "a"), *b = adz_module_get_parameter(net, "a_b");
+    adz_tensor *c = adz_module_get_parameter(net, third), *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F32);
+    expect_close(adz_module_forward(net, x), adz_div(adz_add(adz_mul(x, a), b), c));
+    adz_module_release(&net);
+}
+
 /* The result is the network's own input, a weight, or a value that a node hands through. */
 static void results_that_nothing_computes(void **state)
 {
@@ -422,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(weights_are_named_as_in_the_file),
         TEST(names_that_cannot_be_split),
+        TEST(names_that_meet),
         TEST(results_that_nothing_computes),
         TEST(shapes_are_followed_in_plans_and_exports),
         TEST(shapes_from_inputs_are_not_captured),

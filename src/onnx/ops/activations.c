@@ -47,8 +47,7 @@ static adz_tensor *prelu(const reader_call *call)
 {
     adz_tensor *x = adzi_reader_in(call, 0), *slope = adzi_reader_in(call, 1);
     if (call->node->opset < 7 && adz_tensor_rank(slope) == 1 && adz_tensor_rank(x) > 1) {
-        int64_t shape[ADZ_MAX_RANK] = { 1, adz_tensor_numel(slope), 1, 1, 1, 1, 1, 1 };
-        slope = adz_reshape(slope, adz_shape_of(adz_tensor_rank(x), shape));
+        slope = adzi_reader_along(slope, adz_tensor_rank(x), 1);
     }
     return adz_where(adz_lt_number(x, 0), adz_mul(x, slope), x);
 }
@@ -107,23 +106,6 @@ static bool is_constant(const reader_call *call, size_t i)
     return kind == VALUE_CONSTANT || kind == VALUE_WEIGHT || adzi_reader_is_host(call->run, value);
 }
 
-/** The bound of input i; `otherwise` without one. False with an error recorded. */
-static bool bound(const reader_call *call, size_t i, double otherwise, double *value)
-{
-    *value = otherwise;
-    if (!adzi_reader_has(call, i)) {
-        return true;
-    }
-    const reader_numbers *numbers = adzi_reader_host(call, i);
-    if (numbers == NULL || numbers->n != 1) {
-        adzi_reader_fail(call, ADZ_ERR_SHAPE, "input %zu is not one number", i);
-        return false;
-    }
-    bool whole = numbers->dtype != ADZ_F32 && numbers->dtype != ADZ_F64;
-    *value = whole ? (double)numbers->at[0].i : numbers->at[0].f;
-    return true;
-}
-
 static adz_tensor *clip(const reader_call *call)
 {
     adz_tensor *x = adzi_reader_in(call, 0);
@@ -133,7 +115,8 @@ static adz_tensor *clip(const reader_call *call)
     }
     if (fixed) {
         double min, max;
-        return bound(call, 1, -INFINITY, &min) && bound(call, 2, INFINITY, &max)
+        return adzi_reader_number(call, 1, -INFINITY, &min) &&
+                       adzi_reader_number(call, 2, INFINITY, &max)
                    ? adz_clamp(x, min, max)
                    : NULL;
     }
@@ -223,7 +206,7 @@ static adz_tensor *dropout(const reader_call *call)
         }
         training = training || (mode->n == 1 && mode->at[0].i != 0);
     }
-    if (!bound(call, 1, p, &p)) {
+    if (!adzi_reader_number(call, 1, p, &p)) {
         return NULL;
     }
     if (training && p > 0) {

@@ -60,23 +60,6 @@ static int64_t choose(const suppression *s, const int64_t *order, int64_t *chose
     return count;
 }
 
-/** The number of input i; `otherwise` without it. False with an error recorded. */
-static bool number(const reader_call *call, size_t i, double otherwise, double *value)
-{
-    *value = otherwise;
-    if (!adzi_reader_has(call, i)) {
-        return true;
-    }
-    const reader_numbers *n = adzi_reader_host(call, i);
-    if (n == NULL || n->n != 1) {
-        adzi_reader_fail(call, ADZ_ERR_SHAPE, "input %zu is not one number", i);
-        return false;
-    }
-    bool floats = n->dtype == ADZ_F32 || n->dtype == ADZ_F64;
-    *value = floats ? n->at[0].f : (double)n->at[0].i;
-    return true;
-}
-
 /** The chosen boxes of all samples and classes, as rows of sample, class and box. */
 static adz_tensor *chosen_rows(const reader_call *call, suppression *s, const adz_tensor *boxes,
     const adz_tensor *scores, const adz_tensor *order)
@@ -110,8 +93,9 @@ static adz_tensor *non_max_suppression(const reader_call *call)
     adz_tensor *boxes = adzi_reader_in(call, 0), *scores = adzi_reader_in(call, 1);
     double most;
     suppression s = { .centred = adzi_reader_int(call, "center_point_box", 0) != 0 };
-    if (boxes == NULL || scores == NULL || !number(call, 2, 0, &most) ||
-        !number(call, 3, 0, &s.overlap) || !number(call, 4, -INFINITY, &s.least)) {
+    if (boxes == NULL || scores == NULL || !adzi_reader_number(call, 2, 0, &most) ||
+        !adzi_reader_number(call, 3, 0, &s.overlap) ||
+        !adzi_reader_number(call, 4, -INFINITY, &s.least)) {
         return NULL;
     }
     adz_shape b = adz_tensor_shape(boxes), c = adz_tensor_shape(scores);

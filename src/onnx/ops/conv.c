@@ -98,13 +98,6 @@ static bool by_options(const reader_window *w, const ends *e, adz_conv_options *
     return true;
 }
 
-/** bias[C] as a tensor that broadcasts with y[N, C, ...]. */
-static adz_tensor *per_channel(adz_tensor *bias, int n)
-{
-    int64_t shape[2 + WINDOW_DIMS] = { 1, adz_tensor_numel(bias), 1, 1, 1 };
-    return adz_reshape(bias, adz_shape_of(2 + n, shape));
-}
-
 static adz_tensor *conv_transpose(const reader_call *call)
 {
     static convolution *const by_dims[] = { adz_conv_transpose1d, adz_conv_transpose2d,
@@ -128,7 +121,7 @@ static adz_tensor *conv_transpose(const reader_call *call)
     memcpy(w.after, e.after, sizeof(w.after));
     adz_tensor *y = by_dims[w.n - 1](x, weight, ADZ_NONE, &options);
     y = adzi_reader_padded(y, &w, 0);
-    return bias == ADZ_NONE ? y : adz_add(y, per_channel(bias, w.n));
+    return bias == ADZ_NONE ? y : adz_add(y, adzi_reader_along(bias, 2 + w.n, 1));
 }
 
 /** Input 0 holds patches [N, C KH KW, L]; sums them into images. */

@@ -5,14 +5,6 @@
 #include "adze/ops.h"
 #include "run.h"
 
-/** A vector as a tensor of this rank that varies along one dimension. */
-static adz_tensor *along(adz_tensor *vector, int rank, int dim)
-{
-    int64_t shape[ADZ_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-    shape[dim] = adz_tensor_numel(vector);
-    return adz_reshape(vector, adz_shape_of(rank, shape));
-}
-
 /** The dimension of attribute axis; -1 with an error recorded. */
 static int axis_of(const reader_call *call, const adz_tensor *x, int64_t otherwise)
 {
@@ -53,7 +45,7 @@ static adz_tensor *row_numbers(
     for (int k = 0; k < batch + depth; k++) {
         adz_tensor *at;
         if (k < batch) {
-            at = along(adz_arange(0, (double)d->sizes[k], 1, ADZ_I64), i.rank - 1, k);
+            at = adzi_reader_along(adz_arange(0, (double)d->sizes[k], 1, ADZ_I64), i.rank - 1, k);
         } else {
             at = adzi_reader_from_front(adz_select(index, -1, k - batch), d->sizes[k]);
             outside = adz_logical_or(outside, adz_lt_number(at, 0));
@@ -167,9 +159,9 @@ static adz_tensor *tensor_scatter(const reader_call *call)
             adz_text_shape(x), adz_text_shape(update));
     }
     adz_tensor *index = adz_arange(0, (double)adz_tensor_size(update, dim), 1, ADZ_I64);
-    index = along(index, rank, dim);
+    index = adzi_reader_along(index, rank, dim);
     if (adzi_reader_has(call, 2)) {
-        index = adz_add(index, along(adzi_reader_in(call, 2), rank, 0));
+        index = adz_add(index, adzi_reader_along(adzi_reader_in(call, 2), rank, 0));
     }
     if (strcmp(adzi_reader_string(call, "mode", "linear"), "circular") == 0) {
         index = adz_remainder_number(index, (double)adz_tensor_size(x, dim));
@@ -197,7 +189,7 @@ static adz_tensor *one_hot(const reader_call *call)
         return adzi_reader_fail(
             call, ADZ_ERR_UNSUPPORTED, "%d dimensions are more than adze holds", rank);
     }
-    adz_tensor *classes = along(adz_arange(0, n, 1, ADZ_I64), rank, dim);
+    adz_tensor *classes = adzi_reader_along(adz_arange(0, n, 1, ADZ_I64), rank, dim);
     adz_tensor *here = adz_eq(adz_unsqueeze(adzi_reader_from_front(ids, (int64_t)n), dim), classes);
     return adz_where(here, adz_select(values, 0, 1), adz_select(values, 0, 0));
 }
@@ -240,8 +232,8 @@ static adz_tensor *reverse_sequence(const reader_call *call)
         return adzi_reader_fail(call, ADZ_ERR_ARGUMENT, "axes of time and batch must be 0 and 1");
     }
     adz_tensor *at = adz_arange(0, (double)adz_tensor_size(x, (int)time), 1, ADZ_I64);
-    at = along(at, rank, (int)time);
-    adz_tensor *length = along(lengths, rank, (int)batch);
+    at = adzi_reader_along(at, rank, (int)time);
+    adz_tensor *length = adzi_reader_along(lengths, rank, (int)batch);
     adz_tensor *reversed = adz_sub(adz_add_number(length, -1), at);
     adz_tensor *index = adz_where(adz_lt(at, length), reversed, at);
     return adz_gather(x, (int)time, adz_expand(index, adz_tensor_shape(x)));

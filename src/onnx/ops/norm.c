@@ -75,25 +75,19 @@ static adz_tensor *batch_norm(const reader_call *call)
     if (adzi_reader_int(call, "training_mode", 0) != 0) {
         return batch_norm_trained(call, in);
     }
+    bool training = adz_module_is_training(call->run->module) && !call->run->model->freeze_norms &&
+                    is_weight(call, 3) && is_weight(call, 4);
     for (size_t i = 3; i <= 4; i++) {
         if (adz_tensor_dtype(in[i]) != adz_tensor_dtype(in[0])) {
+            if (training) {
+                return adzi_reader_fail(call, ADZ_ERR_UNSUPPORTED,
+                    "statistics of another dtype than the input's cannot be updated; load the file with freeze_norms, or with dtype = ADZ_F64");
+            }
             in[i] = adz_to(in[i], adz_tensor_dtype(in[0]));
         }
     }
-    bool training = adz_module_is_training(call->run->module) && !call->run->model->freeze_norms &&
-                    is_weight(call, 3) && is_weight(call, 4);
     double momentum = 1 - adzi_reader_float(call, "momentum", 0.9f);
     return adz_batch_norm(in[0], in[3], in[4], in[1], in[2], training, momentum, epsilon(call));
-}
-
-/** t[C] as a tensor that broadcasts with x[N, C, ...]. */
-static adz_tensor *per_channel(adz_tensor *t, const adz_tensor *x)
-{
-    adz_shape shape = adz_tensor_shape(x);
-    for (int i = 0; i < shape.rank; i++) {
-        shape.sizes[i] = i == 1 ? adz_tensor_numel(t) : 1;
-    }
-    return adz_reshape(t, shape);
 }
 
 /** A channel with a single value is its mean, so that only the bias is left. */
@@ -106,8 +100,8 @@ static adz_tensor *instance_norm(const reader_call *call)
     }
     const bool ranked = adz_tensor_rank(x) >= 2 && adz_tensor_rank(scale) == 1;
     if (ranked && adz_tensor_numel(x) == adz_tensor_size(x, 0) * adz_tensor_size(x, 1)) {
-        adz_tensor *none = adz_mul(adz_sub(x, x), per_channel(scale, x));
-        return adz_add(none, per_channel(bias, x));
+        adz_tensor *none = adz_mul(adz_sub(x, x), adzi_reader_along(scale, adz_tensor_rank(x), 1));
+        return adz_add(none, adzi_reader_along(bias, adz_tensor_rank(x), 1));
     }
     return adz_instance_norm(x, ADZ_NONE, ADZ_NONE, scale, bias, true, 0, epsilon(call));
 }
@@ -200,8 +194,8 @@ static adz_tensor *group_norm(const reader_call *call)
         bias = adz_repeat_interleave(bias, channels, 0);
     }
     if (adz_tensor_numel(x) == adz_tensor_size(x, 0) * groups) { /* each value is its mean */
-        adz_tensor *none = adz_mul(adz_sub(x, x), per_channel(scale, x));
-        return adz_add(none, per_channel(bias, x));
+        adz_tensor *none = adz_mul(adz_sub(x, x), adzi_reader_along(scale, adz_tensor_rank(x), 1));
+        return adz_add(none, adzi_reader_along(bias, adz_tensor_rank(x), 1));
     }
     return adz_group_norm(x, groups, scale, bias, epsilon(call));
 }

@@ -42,18 +42,9 @@ static bool pads_of(const reader_call *call, int rank, pads *p)
 /** The element that surrounds; false with an error recorded. */
 static bool value_of(const reader_call *call, double *value)
 {
-    *value = adzi_reader_float(call, "value", 0);
-    if (call->node->opset < 11 || !adzi_reader_has(call, 2)) {
-        return true;
-    }
-    const reader_numbers *number = adzi_reader_host(call, 2);
-    if (number == NULL || number->n != 1) {
-        adzi_reader_fail(call, ADZ_ERR_SHAPE, "constant_value is not one number");
-        return false;
-    }
-    bool floats = number->dtype == ADZ_F32 || number->dtype == ADZ_F64;
-    *value = floats ? number->at[0].f : (double)number->at[0].i;
-    return true;
+    const double given = adzi_reader_float(call, "value", 0);
+    *value = given;
+    return call->node->opset < 11 || adzi_reader_number(call, 2, given, value);
 }
 
 /** Negative pads crop before the others surround. */

@@ -106,11 +106,7 @@ static adz_tensor *along(const reader_call *call, adz_tensor *t, const adz_tenso
     }
     const int64_t size = adz_tensor_size(x, dim);
     if (adz_tensor_rank(t) == 1 && block == 0 && adz_tensor_numel(t) == size) {
-        adz_shape shape = { .rank = rank };
-        for (int d = 0; d < rank; ++d) {
-            shape.sizes[d] = d == dim ? size : 1;
-        }
-        return adz_reshape(t, shape);
+        return adzi_reader_along(t, rank, dim);
     }
     if (block > 0 && adz_tensor_rank(t) == rank &&
         adz_tensor_size(t, dim) == size / block + (size % block != 0)) {
@@ -192,6 +188,15 @@ static adz_dtype exact_dtype(int64_t terms)
     return terms <= (1 << 24) / (255 * 255) ? ADZ_F32 : ADZ_F64;
 }
 
+/* A scale or zero point for a tensor of this rank: one number, or a list along dimension `dim`. */
+static adz_tensor *spread(adz_tensor *t, int rank, int dim)
+{
+    if (t == NULL || adz_tensor_numel(t) == 1) {
+        return t != NULL ? adz_reshape(t, ADZ_SHAPE_SCALAR) : NULL;
+    }
+    return adz_tensor_rank(t) == 1 ? adzi_reader_along(t, rank, dim) : t;
+}
+
 /* t - zero, as floats. A list of zero points belongs to the rows of a matrix, or to its columns. */
 static adz_tensor *centred(
     const reader_call *call, size_t i, size_t zero_at, int dim, adz_dtype dtype)
@@ -200,16 +205,7 @@ static adz_tensor *centred(
     if (t == NULL || zero == NULL || zero == ADZ_NONE) {
         return t != NULL && zero != NULL ? adz_to(t, dtype) : NULL;
     }
-    if (adz_tensor_numel(zero) == 1) {
-        zero = adz_reshape(zero, ADZ_SHAPE_SCALAR);
-    } else if (adz_tensor_rank(zero) == 1) {
-        adz_shape shape = { .rank = adz_tensor_rank(t) };
-        for (int d = 0; d < shape.rank; ++d) {
-            shape.sizes[d] = d == (dim < 0 ? shape.rank + dim : dim) ? adz_tensor_numel(zero) : 1;
-        }
-        zero = adz_reshape(zero, shape);
-    }
-    return adz_sub(adz_to(t, dtype), adz_to(zero, dtype));
+    return adz_sub(adz_to(t, dtype), adz_to(spread(zero, adz_tensor_rank(t), dim), dtype));
 }
 
 /* The product of inputs a and b without their zero points; its elements are integers. */
@@ -258,18 +254,7 @@ static adz_tensor *conv_integer(const reader_call *call)
 /* A scale of the channels, or of columns, along dimension `dim` of y. */
 static adz_tensor *scale_along(const reader_call *call, size_t i, const adz_tensor *y, int dim)
 {
-    adz_tensor *t = adzi_reader_in(call, i);
-    adz_shape shape = { .rank = adz_tensor_rank(y) };
-    if (t == NULL || adz_tensor_numel(t) == 1) {
-        return t != NULL ? adz_reshape(t, ADZ_SHAPE_SCALAR) : NULL;
-    }
-    if (adz_tensor_rank(t) > 1) {
-        return t;
-    }
-    for (int d = 0; d < shape.rank; ++d) {
-        shape.sizes[d] = d == (dim < 0 ? shape.rank + dim : dim) ? adz_tensor_numel(t) : 1;
-    }
-    return adz_reshape(t, shape);
+    return spread(adzi_reader_in(call, i), adz_tensor_rank(y), dim);
 }
 
 /* Integers times the scales of both factors, as numbers of y's type. */
@@ -301,11 +286,8 @@ static adz_tensor *conv_quantized(const reader_call *call)
 {
     adz_tensor *y = convolution(call, 2, 3, 5), *bias = adzi_reader_in(call, 8);
     if (y != NULL && bias != NULL && bias != ADZ_NONE) {
-        adz_shape shape = { .rank = adz_tensor_rank(y) };
-        for (int d = 0; d < shape.rank; ++d) {
-            shape.sizes[d] = d == 1 ? adz_tensor_numel(bias) : 1;
-        }
-        y = adz_add(adz_to(y, ADZ_F64), adz_to(adz_reshape(bias, shape), ADZ_F64));
+        bias = adz_to(adzi_reader_along(bias, adz_tensor_rank(y), 1), ADZ_F64);
+        y = adz_add(adz_to(y, ADZ_F64), bias);
     }
     return rescaled(call, bias != NULL ? y : NULL, 4, 1, 1);
 }

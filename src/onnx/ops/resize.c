@@ -195,14 +195,12 @@ static adz_tensor *inside(const resizing *r, const adz_tensor *x, const axis *ax
     adz_tensor *all = adz_ones(ADZ_SHAPE_SCALAR, ADZ_BOOL);
     for (int d = 0; d < rank; ++d) {
         bool *one = adzi_reader_alloc(&r->call->run->arena, (size_t)axes[d].out, sizeof *one);
-        adz_shape shape = { .rank = rank };
-        for (int k = 0; k < rank; ++k) {
-            shape.sizes[k] = k == d ? axes[d].out : 1;
-        }
         for (int64_t i = 0; i < axes[d].out && one != NULL; ++i) {
             one[i] = !is_outside(r, &axes[d], position(r, &axes[d], i));
         }
-        all = one != NULL ? adz_logical_and(all, adz_tensor_from(one, shape, ADZ_BOOL)) : NULL;
+        adz_tensor *along =
+            one != NULL ? adz_tensor_from(one, ADZ_SHAPE(axes[d].out), ADZ_BOOL) : NULL;
+        all = along != NULL ? adz_logical_and(all, adzi_reader_along(along, rank, d)) : NULL;
     }
     return all;
 }

@@ -68,22 +68,6 @@ static adz_tensor *transformed(const transform *t)
     return t->inverse ? adz_div_number(y, (double)n) : y;
 }
 
-/** The one number of input i; `otherwise` without it. False with an error recorded. */
-static bool whole(const reader_call *call, size_t i, int64_t otherwise, int64_t *value)
-{
-    *value = otherwise;
-    if (!adzi_reader_has(call, i)) {
-        return true;
-    }
-    const reader_numbers *number = adzi_reader_host(call, i);
-    if (number == NULL || number->n != 1) {
-        adzi_reader_fail(call, ADZ_ERR_SHAPE, "input %zu is not one number", i);
-        return false;
-    }
-    *value = number->at[0].i;
-    return true;
-}
-
 /** Splits x[..., 1 or 2] into real and imaginary parts. */
 static bool parts(const reader_call *call, adz_tensor *x, transform *t)
 {
@@ -119,7 +103,7 @@ static adz_tensor *dft(const reader_call *call)
         .onesided = adzi_reader_int(call, "onesided", 0) != 0 };
     int64_t axis = adzi_reader_int(call, "axis", 1);
     if (x == NULL || !parts(call, x, &t) ||
-        (call->node->opset >= 20 && !whole(call, 2, -2, &axis))) {
+        (call->node->opset >= 20 && !adzi_reader_whole(call, 2, -2, &axis))) {
         return NULL;
     }
     int rank = adz_tensor_rank(x), dim = adzi_reader_dim(call, axis, rank);
@@ -127,7 +111,7 @@ static adz_tensor *dft(const reader_call *call)
         return dim < 0 ? NULL : adzi_reader_fail(call, ADZ_ERR_DIM, "axis is that of the parts");
     }
     int64_t size = adz_tensor_size(x, dim);
-    if (!whole(call, 1, t.inverse && t.onesided ? 2 * (size - 1) : size, &t.points) ||
+    if (!adzi_reader_whole(call, 1, t.inverse && t.onesided ? 2 * (size - 1) : size, &t.points) ||
         !few_points(call, t.points)) {
         return NULL;
     }
@@ -152,12 +136,12 @@ static adz_tensor *stft(const reader_call *call)
     transform t = { .onesided = adzi_reader_int(call, "onesided", 1) != 0 };
     int64_t step, length = adz_tensor_size(x, 1);
     if (x == NULL || window == NULL || adz_tensor_rank(x) != 3 || !parts(call, x, &t) ||
-        !whole(call, 1, 1, &step)) {
+        !adzi_reader_whole(call, 1, 1, &step)) {
         return adzi_reader_fail(call, ADZ_ERR_SHAPE,
             "signal%s must have 3 dimensions, the last of them of size 1 or 2", adz_text_shape(x));
     }
     int64_t points = window != ADZ_NONE ? adz_tensor_numel(window) : length;
-    if (!whole(call, 3, points, &t.points) || !few_points(call, t.points)) {
+    if (!adzi_reader_whole(call, 3, points, &t.points) || !few_points(call, t.points)) {
         return NULL;
     }
     if (step < 1 || t.points > length || (window != ADZ_NONE && t.points != points)) {
@@ -180,7 +164,7 @@ static adz_tensor *window(const reader_call *call, double a0, double a1, double 
 {
     int64_t size;
     adz_dtype dtype;
-    if (!whole(call, 0, 0, &size) ||
+    if (!adzi_reader_whole(call, 0, 0, &size) ||
         !adzi_reader_target(call, adzi_reader_int(call, "output_datatype", 1), &dtype)) {
         return NULL;
     }
