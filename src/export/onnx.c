@@ -23,7 +23,7 @@ enum {
     MODEL_OPSET = 8
 };
 enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
-enum { GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
+enum { GRAPH_INITIALIZER = 5 };
 enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, TENSOR_ELEMENT = 1, TENSOR_SHAPE = 2 };
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
 enum { TENSOR_RAW_DATA = 9 };
@@ -131,7 +131,8 @@ static void find_constants(adzi_onnx *g)
     }
     for (size_t i = 0; i < trace->n_calls; ++i) {
         const adzi_traced_call *c = &trace->calls[i];
-        bool constant = c->used && !c->inplace && c->n_in > 0;
+        bool constant =
+            c->used && !c->inplace && c->n_in > 0 && adzi_trace_region_of(c) == ADZI_NO_REGION;
         for (int k = 0; k < c->n_in && constant; ++k) {
             constant = c->in[k] < 0 || g->values[c->in[k]].constant;
         }
@@ -174,9 +175,9 @@ static bool name_others(adzi_onnx *g)
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-static bool print_call(adzi_onnx *g, const adzi_traced_call *c)
+bool adzi_onnx_print_call(adzi_onnx *g, const adzi_traced_call *c)
 {
-    bool constant = true;
+    bool constant = c->n_out > 0;
     g->call = c;
     for (int k = 0; k < c->n_out; ++k) {
         constant = constant && g->values[c->out[k]].constant;
@@ -191,7 +192,7 @@ static bool print_calls(adzi_onnx *g)
 {
     const adzi_trace *trace = g->trace;
     for (size_t i = 0; i < trace->n_calls; ++i) {
-        if (trace->calls[i].used && !print_call(g, &trace->calls[i])) {
+        if (trace->calls[i].used && !adzi_onnx_print_call(g, &trace->calls[i])) {
             return false;
         }
     }
@@ -207,13 +208,31 @@ static bool print_calls(adzi_onnx *g)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* The type and shape of an input or of an output. */
-static void add_info(
+/* Adds the name and the type, whose shape is freed. */
+static void add_typed(
+    adzi_message *graph, int field, adz_dtype dtype, adzi_message *shape, const char *name)
+{
+    adzi_message info = { 0 }, type = { 0 }, tensor = { 0 };
+    adzi_pb_int(&tensor, TENSOR_ELEMENT, adzi_onnx_dtype(dtype));
+    adzi_pb_message(&tensor, TENSOR_SHAPE, shape);
+    adzi_pb_message(&type, TYPE_TENSOR, &tensor);
+    adzi_pb_string(&info, VALUE_NAME, name);
+    adzi_pb_message(&info, VALUE_TYPE, &type);
+    adzi_pb_message(graph, field, &info);
+}
+
+void adzi_onnx_add_scalar_info(adzi_message *graph, int field, adz_dtype dtype, const char *name)
+{
+    adzi_message shape = { 0 };
+    add_typed(graph, field, dtype, &shape, name);
+}
+
+void adzi_onnx_add_info(
     adzi_message *graph, const adzi_onnx *g, int field, int value, const char *name)
 {
     const adzi_traced_value *v = &g->trace->values[value];
     const adzi_onnx_batch b = g->values[value].batch;
-    adzi_message info = { 0 }, type = { 0 }, tensor = { 0 }, shape = { 0 };
+    adzi_message shape = { 0 };
     for (int d = 0; d < v->rank; ++d) {
         adzi_message dim = { 0 };
         if (g->free_batch && d == b.axis && b.before == 1 && b.after == 1) {
@@ -223,12 +242,7 @@ static void add_info(
         }
         adzi_pb_message(&shape, SHAPE_DIM, &dim);
     }
-    adzi_pb_int(&tensor, TENSOR_ELEMENT, adzi_onnx_dtype(v->dtype));
-    adzi_pb_message(&tensor, TENSOR_SHAPE, &shape);
-    adzi_pb_message(&type, TYPE_TENSOR, &tensor);
-    adzi_pb_string(&info, VALUE_NAME, name);
-    adzi_pb_message(&info, VALUE_TYPE, &type);
-    adzi_pb_message(graph, field, &info);
+    add_typed(graph, field, v->dtype, &shape, name);
 }
 
 /* Bytes of an initialiser's TensorProto: what is in its head, and its elements. */
@@ -272,12 +286,12 @@ static adz_status write_initialiser(
 static bool begin_file(const adzi_onnx *g, adzi_message *model, adzi_message *graph)
 {
     const adzi_trace *trace = g->trace;
-    adzi_pb_string(graph, GRAPH_NAME, "adze");
+    adzi_pb_string(graph, ADZI_ONNX_GRAPH_NAME, "adze");
     for (int i = 0; i < trace->n_inputs; ++i) {
-        add_info(graph, g, GRAPH_INPUT, i, g->values[i].name);
+        adzi_onnx_add_info(graph, g, ADZI_ONNX_GRAPH_INPUT, i, g->values[i].name);
     }
     for (size_t k = 0; k < trace->n_outputs; ++k) {
-        add_info(graph, g, GRAPH_OUTPUT, trace->outputs[k], g->outputs[k]);
+        adzi_onnx_add_info(graph, g, ADZI_ONNX_GRAPH_OUTPUT, trace->outputs[k], g->outputs[k]);
     }
     uint64_t bytes = graph->length + g->nodes.length;
     for (size_t i = 0; i < g->n_initialisers; ++i) {
@@ -344,6 +358,7 @@ static void end(adzi_onnx *g)
     }
     adzi_index_free(&g->by_name);
     adzi_text_free(&g->nodes);
+    adzi_onnx_end_regions(g);
     adzi_free(g->initialisers, g->initialisers_capacity * sizeof *g->initialisers);
     adzi_free(g->names, g->names_capacity * sizeof *g->names);
     adzi_free(g->dtypes, g->dtypes_capacity * sizeof *g->dtypes);

@@ -39,6 +39,17 @@ typedef struct adzi_onnx_initialiser {
     size_t bytes;
 } adzi_onnx_initialiser;
 
+/** A loop or a branch whose nodes are being printed. */
+typedef struct adzi_onnx_region {
+    size_t begin;          /* the call that began it */
+    adzi_message outside;  /* the nodes of the graph around it */
+    adzi_message branch;   /* the graph of the first body of a branch */
+    const char *condition; /* of a branch; whether a while loop makes its first step */
+    size_t test;           /* the call that has the condition of a while loop */
+    const char **own;      /* of a while loop: the names of its carries in the body; owned */
+    size_t own_bytes;
+} adzi_onnx_region;
+
 typedef struct adzi_onnx {
     const char *op; /* the public function, for messages */
     const adzi_trace *trace;
@@ -51,6 +62,8 @@ typedef struct adzi_onnx {
     size_t n_names, names_capacity, dtypes_capacity;
     adzi_index by_name;
     size_t n_temporaries;
+    adzi_onnx_region *regions; /* that are open, the innermost last */
+    size_t n_regions, regions_capacity;
     const char **outputs;         /* the names of the graph's outputs */
     bool free_batch;              /* dimension 0 of the inputs is written as "batch" */
     int64_t batch_size;           /* in the traced call */
@@ -65,6 +78,7 @@ typedef struct adzi_onnx_attr {
         ADZI_ONNX_FLOAT = 1,
         ADZI_ONNX_INT = 2,
         ADZI_ONNX_STRING = 3,
+        ADZI_ONNX_GRAPH = 5,
         ADZI_ONNX_INTS = 7,
         ADZI_ONNX_STRINGS = 8
     } type;
@@ -73,6 +87,7 @@ typedef struct adzi_onnx_attr {
     const char *text;
     const int64_t *list;
     size_t n;
+    adzi_message *graph; /* is freed with the node */
 } adzi_onnx_attr;
 
 /** Makes a name that no value has, from a text. NULL after a failure, as in all calls below. */
@@ -142,6 +157,27 @@ typedef struct {
  */
 void adzi_onnx_node(
     adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_names out, adzi_onnx_attrs attrs);
+
+/** Parts of a node with any number of inputs and outputs, whose dtypes are right: names, and the
+ * end, which frees `m`. `out` names the node. */
+void adzi_onnx_add_input(adzi_message *m, const char *name);
+void adzi_onnx_add_output(adzi_message *m, const char *name);
+void adzi_onnx_append(
+    adzi_onnx *g, adzi_message *m, const char *type, const char *out, adzi_onnx_attrs attrs);
+
+/** Adds the name, type and shape of an input or an output of a graph. */
+enum { ADZI_ONNX_GRAPH_NAME = 2, ADZI_ONNX_GRAPH_INPUT = 11, ADZI_ONNX_GRAPH_OUTPUT = 12 };
+void adzi_onnx_add_info(
+    adzi_message *graph, const adzi_onnx *g, int field, int value, const char *name);
+
+/** Adds those of a number of rank 0. */
+void adzi_onnx_add_scalar_info(adzi_message *graph, int field, adz_dtype dtype, const char *name);
+
+/** Adds the nodes of a call. False if it was refused. */
+bool adzi_onnx_print_call(adzi_onnx *g, const adzi_traced_call *call);
+
+/** Frees what regions hold (onnx_regions.c). */
+void adzi_onnx_end_regions(adzi_onnx *g);
 
 /** Adds the node whose result is result 0 of the call. False if the graph has failed. */
 bool adzi_onnx_last(adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_attrs attrs);

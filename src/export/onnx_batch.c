@@ -2,7 +2,11 @@
  * size is written for any size if every call allows it. */
 #include <string.h>
 
+#include "autograd/regions.h"
 #include "export/onnx.h"
+
+adzi_onnx_batch_rule adzi_onnx_batch_enter, adzi_onnx_batch_leave, adzi_onnx_batch_join,
+    adzi_onnx_batch_pass;
 
 static bool has(adzi_onnx_batch b)
 {
@@ -114,6 +118,72 @@ bool adzi_onnx_batch_but_dim(const adzi_onnx *g)
 {
     const int dim = (int)adzi_attr_whole(g->call->op, g->call->attr, "dim");
     return (!has(batch_of(g, 0)) || batch_of(g, 0).axis != dim) && adzi_onnx_batch_first(g);
+}
+
+/* ---- loops and branches ---------------------------------------------------------------------- */
+
+static int carries_of(const adzi_onnx *g)
+{
+    return ((const adzi_region_attr *)g->call->attr)->carries;
+}
+
+static bool same_or_none(adzi_onnx_batch a, adzi_onnx_batch b)
+{
+    return same(a, b) || (!has(a) && !has(b));
+}
+
+/* The batch of a carry, and of an input of all steps as one step sees it. The number of steps does
+ * not depend on the batch. */
+bool adzi_onnx_batch_enter(const adzi_onnx *g)
+{
+    bool good = true;
+    for (int k = 0; k < g->call->n_out && good; ++k) {
+        adzi_onnx_batch b = *adzi_onnx_batch_in(g, k);
+        good = k < carries_of(g) || b.axis != 0;
+        b.axis -= k >= carries_of(g) && b.axis > 0 ? 1 : 0;
+        *adzi_onnx_batch_out(g, k) = b;
+    }
+    return good;
+}
+
+bool adzi_onnx_batch_leave(const adzi_onnx *g)
+{
+    const size_t at = (size_t)(g->call - g->trace->calls);
+    const adzi_traced_call *begin = &g->trace->calls[adzi_trace_region_begin(g->trace, at)];
+    bool good = true;
+    for (int k = 0; k < g->call->n_in && good; ++k) {
+        adzi_onnx_batch b = *adzi_onnx_batch_in(g, k);
+        good = k >= carries_of(g) || same_or_none(b, g->values[begin->out[k]].batch);
+        b.axis += k >= carries_of(g) && b.axis >= 0 ? 1 : 0;
+        *adzi_onnx_batch_out(g, k) = b;
+    }
+    return good;
+}
+
+/* Both bodies of a branch give the batch in the same dimension. */
+bool adzi_onnx_batch_join(const adzi_onnx *g)
+{
+    const adzi_traced_call *middle = g->call - 1;
+    const size_t at = (size_t)(g->call - g->trace->calls);
+    const size_t begin = adzi_trace_region_begin(g->trace, at);
+    while (adzi_trace_region_of(middle) != ADZI_BRANCH_ELSE ||
+           adzi_trace_region_begin(g->trace, (size_t)(middle - g->trace->calls)) != begin) {
+        --middle;
+    }
+    bool good = true;
+    for (int k = 0; k < g->call->n_in && good; ++k) {
+        const adzi_onnx_batch b = *adzi_onnx_batch_in(g, k);
+        good = same_or_none(b, g->values[middle->in[k]].batch);
+        *adzi_onnx_batch_out(g, k) = b;
+    }
+    return good;
+}
+
+/* The calls of a region that hand on nothing. */
+bool adzi_onnx_batch_pass(const adzi_onnx *g)
+{
+    (void)g;
+    return true;
 }
 
 /* ---- the walk over the calls ---------------------------------------------------------------- */

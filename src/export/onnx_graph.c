@@ -11,6 +11,7 @@ enum {
     ATTRIBUTE_F = 2,
     ATTRIBUTE_I = 3,
     ATTRIBUTE_S = 4,
+    ATTRIBUTE_G = 6,
     ATTRIBUTE_INTS = 8,
     ATTRIBUTE_STRINGS = 9,
     ATTRIBUTE_TYPE = 20
@@ -265,13 +266,28 @@ static void add_attribute(adzi_message *node, const adzi_onnx_attr *a)
     case ADZI_ONNX_STRINGS:
         adzi_pb_string(&m, ATTRIBUTE_STRINGS, a->text);
         break;
+    case ADZI_ONNX_GRAPH:
+        adzi_pb_message(&m, ATTRIBUTE_G, a->graph);
+        break;
     }
     adzi_pb_int(&m, ATTRIBUTE_TYPE, a->type);
     adzi_pb_message(node, NODE_ATTRIBUTE, &m);
 }
 
+void adzi_onnx_add_input(adzi_message *m, const char *name)
+{
+    adzi_pb_string(m, NODE_INPUT, name != NULL ? name : "");
+    m->failed = m->failed || name == NULL;
+}
+
+void adzi_onnx_add_output(adzi_message *m, const char *name)
+{
+    adzi_pb_string(m, NODE_OUTPUT, name != NULL ? name : "");
+    m->failed = m->failed || name == NULL;
+}
+
 /* Appends a node whose inputs have the dtypes that it takes. */
-static void append_node(
+void adzi_onnx_append(
     adzi_onnx *g, adzi_message *m, const char *type, const char *out, adzi_onnx_attrs attrs)
 {
     /* The name says which module of the network the node belongs to. */
@@ -301,7 +317,7 @@ static void cast_node(adzi_onnx *g, const char *from, const char *to, adz_dtype 
     }
     adzi_pb_string(&m, NODE_INPUT, from);
     adzi_pb_string(&m, NODE_OUTPUT, to);
-    append_node(g, &m, "Cast", to, (adzi_onnx_attrs){ &attr, 1 });
+    adzi_onnx_append(g, &m, "Cast", to, (adzi_onnx_attrs){ &attr, 1 });
     adzi_onnx_set_dtype(g, to, dtype);
 }
 
@@ -353,7 +369,7 @@ void adzi_onnx_node(
         adzi_text_free(&m);
         return;
     }
-    append_node(g, &m, type, made[0], attrs);
+    adzi_onnx_append(g, &m, type, made[0], attrs);
     for (size_t k = 0; k < out.count && !g->failed; ++k) {
         if (node[k] != result[k]) {
             cast_node(g, made[k], out.items[k], (adz_dtype)result[k]);

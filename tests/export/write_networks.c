@@ -1,9 +1,11 @@
 /* write_networks FOLDER: writes each network as FOLDER/NAME.onnx, and in FOLDER/NAME.safetensors
  * the inputs and results for two batch sizes, which onnx_check.py compares with a runtime's. Also
- * writes a function with several results, whose tensors are called after the outputs. */
+ * writes a function with several results, whose tensors are called after the outputs, and functions
+ * with loops. */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "loop_functions.h"
 #include "networks.h"
 
 /* In f64, floating-point inputs are converted. The networks of f64 are traced with a single row,
@@ -108,6 +110,33 @@ static bool write_results(const char *folder)
     return good;
 }
 
+/* ---- loops and branches ---------------------------------------------------------------------- */
+
+static bool write_loop(const char *folder, const loop_function *f, adz_dtype dtype)
+{
+    char path[4096];
+    const char *ending = dtype == ADZ_F64 ? "_f64" : "";
+    adz_scope *scope = adz_scope_open();
+    adz_module *cell = loop_cell();
+    adz_safetensors *file = adz_safetensors_new();
+    adz_module_to(cell, dtype);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(LOOP_STEPS, LOOP_WIDTH), dtype);
+    snprintf(path, sizeof path, "%s/loops_%s%s.onnx", folder, f->name, ending);
+    bool good = loop_write_onnx(f, cell, x, path) == ADZ_OK &&
+                adz_safetensors_add(file, "x0", x) == ADZ_OK &&
+                adz_safetensors_add(file, "y0", adz_detach(f->call(cell, &x))) == ADZ_OK;
+    snprintf(path, sizeof path, "%s/loops_%s%s.safetensors", folder, f->name, ending);
+    good = good && adz_safetensors_save(file, path) == ADZ_OK;
+    if (!good) {
+        fprintf(stderr, "%s: %s\n", f->name, adz_error_message());
+        adz_error_clear();
+    }
+    adz_safetensors_free(&file);
+    adz_module_release(&cell);
+    adz_scope_close(scope);
+    return good;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -118,6 +147,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < n_networks; ++i) {
         failed += !write_network(argv[1], &networks[i], ADZ_F32);
         failed += !write_network(argv[1], &networks[i], ADZ_F64);
+    }
+    for (size_t i = 0; i < n_loop_functions; ++i) {
+        failed += !write_loop(argv[1], &loop_functions[i], ADZ_F32);
+        failed += !write_loop(argv[1], &loop_functions[i], ADZ_F64);
     }
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

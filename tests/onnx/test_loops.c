@@ -1,0 +1,70 @@
+/* Scans, while loops and branches, written as ONNX and read again: the same numbers. */
+#include "adze/adze.h"
+#include "adze/onnx.h"
+#include "errors.h"
+#include "export/loop_functions.h"
+#include "temporary.h"
+
+static void check(const loop_function *f, adz_dtype dtype)
+{
+    const char *path = temporary_path("net.onnx");
+    adz_scope *scope = adz_scope_open();
+    adz_module *cell = loop_cell();
+    adz_module_to(cell, dtype);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(LOOP_STEPS, LOOP_WIDTH), dtype);
+    if (loop_write_onnx(f, cell, x, path) != ADZ_OK) {
+        fail_msg("%s: %s", f->name, adz_error_message());
+    }
+    adz_module *read = adz_onnx_load(path, NULL);
+    for (int i = 0; i < 3; ++i) {
+        const double tolerance = dtype == ADZ_F64 ? 1e-13 : 1e-6;
+        adz_tensor *y = read != NULL ? adz_module_forward(read, x) : NULL;
+        if (y == NULL || !adz_allclose(y, f->call(cell, &x), tolerance, tolerance, false)) {
+            fail_msg("%s: %s", f->name, y == NULL ? adz_error_message() : "other numbers");
+        }
+        x = adz_randn(ADZ_SHAPE(LOOP_STEPS, LOOP_WIDTH), dtype);
+    }
+    adz_module_release(&read);
+    adz_module_release(&cell);
+    adz_scope_close(scope);
+}
+
+static void loops_are_read_again(void **state)
+{
+    (void)state;
+    adz_manual_seed(5);
+    for (size_t i = 0; i < n_loop_functions; ++i) {
+        check(&loop_functions[i], ADZ_F32);
+        check(&loop_functions[i], ADZ_F64);
+    }
+}
+
+/* The scan of `batched` goes over columns, so that the file takes any number of rows. */
+static void other_numbers_of_rows(void **state)
+{
+    (void)state;
+    const char *path = temporary_path("net.onnx");
+    const loop_function *f = loop_functions;
+    while (strcmp(f->name, "batched") != 0) {
+        ++f;
+    }
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_randn(ADZ_SHAPE(LOOP_STEPS, LOOP_WIDTH), ADZ_F32);
+    assert_int_equal(loop_write_onnx(f, NULL, x, path), ADZ_OK);
+    adz_module *read = adz_onnx_load(path, NULL);
+    for (int64_t rows = 1; rows < 20; rows += 9) {
+        x = adz_randn(ADZ_SHAPE(rows, LOOP_WIDTH), ADZ_F32);
+        assert_true(
+            adz_allclose(adz_module_forward(read, x), f->call(NULL, &x), 1e-6, 1e-6, false));
+    }
+    assert_int_equal(adz_onnx_input_shape_at(read, 0).sizes[0], -1);
+    adz_module_release(&read);
+    adz_scope_close(scope);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(loops_are_read_again),
+        cmocka_unit_test(other_numbers_of_rows) };
+    return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
+}
