@@ -13,7 +13,12 @@
  *
  *     db = -w,   dx, dp = the derivatives of w^T A u by x and p
  *
- * w is found like u, so no derivative of any order needs the matrix. */
+ * w is found like u, so no derivative of any order needs the matrix.
+ *
+ * Note [Forward derivatives of a root]
+ * A forward derivative begins with dx = 0 (adzi_autograd_grad_forward). Then u is 0, and its
+ * derivative by all that J depends on is 0, too. So J is a constant of the linear system, and gets
+ * no graph. What is left is the product of J^-1 with the derivative of f. */
 #include "autograd/engine.h"
 #include "ops/linalg/decomposition/lu.h"
 #include "solvers/root.h"
@@ -48,6 +53,7 @@ typedef struct vjp {
     adz_tensor *db; /* of a linear system, if it is needed, or NULL */
     adzi_cuts cuts;
     bool graph;
+    int64_t directions; /* above 0: of a forward derivative, see below */
 } vjp;
 
 static int call_equation(adz_tensor *const *inputs, size_t n, adz_tensor **results, void *user)
@@ -70,7 +76,9 @@ static adz_tensor *dense_adjoint(vjp *p)
     const bool rows = p->f.rows;
     const adz_tensor *x = p->f.x[0];
     adzi_lu factors;
+    p->f.options.create_graph = p->graph && p->directions == 0;
     adz_tensor *j = adzi_root_jacobian(&p->f, rows);
+    p->f.options.create_graph = p->graph;
     if (j == NULL) {
         return NULL;
     }
@@ -187,8 +195,13 @@ static bool derive(vjp *p)
     for (size_t i = 0; i < p->n; ++i) {
         p->gradients[i] = ADZ_NONE;
     }
-    return p->n == 0 || !adzi_requires_grad(y) ||
-           adz_autograd_grad(&y, &v, 1, p->targets, p->n, &o, p->gradients) == ADZ_OK;
+    if (p->n == 0 || !adzi_requires_grad(y)) {
+        return true;
+    }
+    return (p->directions > 0
+                   ? adzi_autograd_grad_forward(
+                         &y, &v, 1, p->targets, p->n, p->directions, p->gradients)
+                   : adz_autograd_grad(&y, &v, 1, p->targets, p->n, &o, p->gradients)) == ADZ_OK;
 }
 
 static bool work(adzi_functional *f)
@@ -288,6 +301,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         .dy = dy[0],
         .targets = (adz_tensor **)(void *)memory->data,
         .graph = adz_is_grad_enabled() };
+    p.directions = p.graph && adzi_functional_is_zero(dy[0]) ? adzi_directions(node) : 0;
     p.gradients = p.targets + n;
     p.positions = (int *)(void *)(p.gradients + n);
     return run(&p, dx) ? ADZ_OK : adzi_status(NULL);

@@ -4,10 +4,12 @@
 #include "autograd/engine.h"
 #include "solvers/ode_forward.h"
 #include "base/alloc.h"
-#include "base/capture.h"
 
 /* More elements than so many times the directions are not differentiated by all at once. */
 enum { ALL_AT_ONCE = 4 };
+
+/* A plan of the function takes about the time of so many calls. */
+enum { WORTH_A_PLAN = 64 };
 
 /* What the node keeps besides tensors. Its inputs are the upstream gradient, and then the inputs of
  * the solution. Result k is the gradient of input positions[k] of the solution. */
@@ -19,6 +21,7 @@ typedef struct products {
     size_t n_all;
     int n_results;
     int *positions;
+    adz_plan *plan; /* of a running integration; here, so that a jump out of it leaks nothing */
 } products;
 
 enum { PATH, EXTRAS };
@@ -26,6 +29,7 @@ enum { PATH, EXTRAS };
 static void products_free(void *attributes)
 {
     products *r = *(products **)attributes;
+    adz_plan_free(&r->plan);
     adzi_ode_context_drop(r->solution);
     adzi_free(r->all, r->n_all * sizeof(double));
     adzi_free(r->positions, (size_t)r->n_results * sizeof(int));
@@ -149,6 +153,29 @@ static void choose_form(adzi_ode_tangents *s)
     s->dense = s->n <= most && !s->ode.o.rows;
 }
 
+/* Memory for the Jacobian of the function, and a plan if it will be formed often. */
+static bool prepare_jacobian(product *p)
+{
+    adzi_ode_tangents *s = &p->s;
+    const char *op = s->ode.e.op;
+    const adz_tensor *times = s->ode.times;
+    const int64_t numbers = s->n * (s->n + s->p);
+    const int64_t bytes = (1 + s->n * (int64_t)s->n_targets) * (int64_t)sizeof(adz_tensor *);
+    adz_tensor *jacobian = adzi_scratch(op, ADZ_F64, 1, &numbers);
+    adz_tensor *parts = adzi_scratch(op, ADZ_U8, 1, &bytes);
+    s->at[0] = adzi_scratch(op, (adz_dtype)times->dtype, 0, times->sizes);
+    s->at[1] = adzi_scratch_like(op, s->ode.like);
+    s->units = adz_eye(s->n, s->n, (adz_dtype)s->ode.like->dtype);
+    if (jacobian == NULL || parts == NULL || s->at[0] == NULL || s->at[1] == NULL ||
+        s->units == NULL) {
+        return false;
+    }
+    s->jacobian = (double *)(void *)jacobian->data;
+    s->parts = (adz_tensor **)(void *)parts->data;
+    s->plan = s->ode.n_steps >= WORTH_A_PLAN ? &p->r->plan : NULL;
+    return true;
+}
+
 /* Integrates m tangents, `given` or one for each element, to out[m, T, n]. */
 static bool integrate(product *p, const double *given, double *out)
 {
@@ -156,16 +183,15 @@ static bool integrate(product *p, const double *given, double *out)
     s->m = given != NULL ? 1 : p->r->elements;
     s->out = out;
     choose_form(s);
-    const int64_t numbers = s->dense ? s->n * (s->n + s->p) : 1;
-    adz_tensor *jacobian = adzi_scratch(s->ode.e.op, ADZ_F64, 1, &numbers);
-    if (jacobian == NULL || !set_tangents(p, given)) {
+    if (!set_tangents(p, given) || (s->dense && !prepare_jacobian(p))) {
         return false;
     }
-    s->jacobian = (double *)(void *)jacobian->data;
     for (int64_t j = 0; j < s->m; ++j) {
         memcpy(out + j * s->ode.n_times * s->n, s->y + j * s->n, (size_t)s->n * sizeof(double));
     }
-    return p->path != NULL ? adzi_tangents_bdf(s, p->path) : adzi_tangents_steps(s);
+    const bool good = p->path != NULL ? adzi_tangents_bdf(s, p->path) : adzi_tangents_steps(s);
+    adz_plan_free(&p->r->plan);
+    return good;
 }
 
 /* ---- the product ----------------------------------------------------------------------------- */
@@ -266,17 +292,6 @@ static const adzi_op products_op = { .size = sizeof(adzi_op),
 
 /* ---- the node -------------------------------------------------------------------------------- */
 
-static bool is_zero(adz_tensor *t)
-{
-    const char *item = adzi_is_contiguous(t) ? t->data : NULL;
-    for (int64_t i = 0; item != NULL && i < t->numel; ++i) {
-        if (element(t, i) != 0) {
-            return false;
-        }
-    }
-    return item != NULL;
-}
-
 /* The elements of the inputs that need a gradient. */
 static int64_t elements_of(adzi_node *node)
 {
@@ -292,9 +307,8 @@ bool adzi_ode_goes_forward(adzi_node *node, adz_tensor *const *dy)
 {
     const adzi_ode_context *r = *(adzi_ode_context *const *)node->attr;
     const int64_t directions = adzi_directions(node);
-    const adzi_thread *thread = adzi_self();
     if (directions == 0 || r->ode.event.function.call != NULL || adzi_needs(node, 1) ||
-        thread->tracer != NULL || adzi_capture_of(thread) != NULL || !is_zero(dy[0])) {
+        !adzi_functional_is_zero(dy[0])) {
         return false;
     }
     if (r->ode.o.method == ADZ_ODE_RODAS4 || (r->ode.o.method == ADZ_ODE_BDF && !r->has_path)) {

@@ -22,6 +22,7 @@
 #ifndef ADZI_SOLVERS_ODE_FORWARD_H
 #define ADZI_SOLVERS_ODE_FORWARD_H
 
+#include "adze/plan.h"
 #include "solvers/ode_node.h"
 
 /** The tangents of one solution. */
@@ -35,7 +36,12 @@ typedef struct adzi_ode_tangents {
     const double *y;       /* [m, n], of the first state */
     const adzi_node *node; /* whose inputs are the leaves that the function may use */
     double *out;           /* [m, T, n], filled */
-    bool dense;            /* the Jacobian is formed */
+    bool dense;            /* the Jacobian is formed: */
+    adz_tensor *at[2];     /* the time and the state of the point */
+    adz_tensor *units;     /* the identity, [n, n] */
+    adz_tensor **parts;    /* room for 1 + n n_targets */
+    adz_plan **plan;       /* computes the Jacobian; what it points to may be NULL, and so may it */
+    bool refused;          /* the function cannot be captured */
     /* At the last point: */
     double *jacobian;     /* [n, n + p], if dense */
     adz_tensor *u;        /* else: the upstream gradient, by which `found` is differentiated */

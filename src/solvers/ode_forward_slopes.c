@@ -3,6 +3,7 @@
  * takes a jvp of the function. */
 #include <string.h>
 
+#include "adze/plan.h"
 #include "autograd/engine.h"
 #include "solvers/ode_forward.h"
 
@@ -40,39 +41,90 @@ static adz_tensor *tensor_of(const char *op, const adz_tensor *like, const doubl
     return t;
 }
 
+/* f(t, y) with its graph, which begins in the targets. */
+static adz_tensor *recorded_value(adzi_ode_tangents *s, adz_tensor *t, adz_tensor *y)
+{
+    const bool before = adz_set_grad_enabled(true);
+    s->targets[0] = adzi_equation_leaf(y);
+    adz_tensor *f = s->targets[0] != NULL ? adzi_ode_slope(&s->ode, t, s->targets[0]) : NULL;
+    adz_set_grad_enabled(before);
+    return f != NULL &&
+                   adzi_ode_knows_leaves(s->ode.e.op, f, s->targets, s->n_targets, s->node, NULL)
+               ? f
+               : NULL;
+}
+
 /* ---- the Jacobian ---------------------------------------------------------------------------- */
 
-/* Row i of the Jacobian is the gradient of element i. */
-static bool form_jacobian(adzi_ode_tangents *s, adz_tensor *f)
+/* The gradients of element i as vectors, zeros where there is none. */
+static bool take_row(adzi_ode_tangents *s, adz_tensor *f, int64_t i, adz_tensor **parts)
 {
-    const char *op = s->ode.e.op;
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    adz_tensor *unit = adz_reshape(adz_select(s->units, 0, i), adz_tensor_shape(f));
     o.retain_graph = o.allow_unused = true;
-    const int64_t width = s->n + s->p;
-    if (!adzi_requires_grad(f)) {
-        memset(s->jacobian, 0, (size_t)(s->n * width) * sizeof(double));
-        return true;
+    for (size_t k = 0; k < s->n_targets; ++k) {
+        s->found[k] = ADZ_NONE;
     }
-    for (int64_t i = 0; i < s->n; ++i) {
-        adz_tensor *unit = adzi_scratch_like(op, f);
-        double *to = s->jacobian + i * width;
-        if (unit == NULL) {
+    if (unit == NULL || (adzi_requires_grad(f) && adz_autograd_grad(&f, &unit, 1, s->targets,
+                                                      s->n_targets, &o, s->found) != ADZ_OK)) {
+        return false;
+    }
+    for (size_t k = 0; k < s->n_targets; ++k) {
+        const adz_shape vector = ADZ_SHAPE(s->targets[k]->numel);
+        parts[k] = adzi_is_none(s->found[k]) ? adz_zeros(vector, (adz_dtype)s->targets[k]->dtype)
+                                             : adz_reshape(s->found[k], vector);
+        if (parts[k] == NULL) {
             return false;
-        }
-        memset(unit->data, 0, (size_t)unit->numel * adzi_item_size(unit));
-        adzi_encode((adz_dtype)unit->dtype, 1, unit->data + (size_t)i * adzi_item_size(unit));
-        if (adz_autograd_grad(&f, &unit, 1, s->targets, s->n_targets, &o, s->found) != ADZ_OK) {
-            return false;
-        }
-        for (size_t k = 0; k < s->n_targets; ++k) {
-            const int64_t n = s->targets[k]->numel;
-            if (!read_elements(op, s->found[k], n, to)) {
-                return false;
-            }
-            to += n;
         }
     }
     return true;
+}
+
+/* f at the point in s->at, and the rows of its Jacobian, as one vector. */
+static adz_tensor *linear_form(void *user)
+{
+    adzi_ode_tangents *s = user;
+    adz_tensor *f = recorded_value(s, s->at[0], s->at[1]);
+    bool good = f != NULL;
+    if (good) {
+        s->parts[0] = adz_reshape(adz_detach(f), ADZ_SHAPE(s->n));
+        good = s->parts[0] != NULL;
+    }
+    for (int64_t i = 0; i < s->n && good; ++i) {
+        good = take_row(s, f, i, s->parts + 1 + (size_t)i * s->n_targets);
+    }
+    return good ? adz_cat(s->parts, 1 + (size_t)s->n * s->n_targets, 0) : NULL;
+}
+
+/* The linear form by a plan, which saves most of the time of a small function. NULL without an
+ * error if the function cannot be captured. */
+static adz_tensor *replayed_form(adzi_ode_tangents *s)
+{
+    if (*s->plan == NULL && !s->refused) {
+        *s->plan = adz_plan_new(linear_form, s, NULL);
+        s->refused = *s->plan == NULL;
+    } else if (!s->refused) {
+        s->refused = adz_plan_run(*s->plan) != ADZ_OK;
+    }
+    if (s->refused) {
+        adz_error_clear(); /* an ordinary call tells whether the function itself has failed */
+        return NULL;
+    }
+    return adz_plan_output(*s->plan);
+}
+
+/* Fills `jacobian`. The value of f, or NULL. */
+static adz_tensor *form_jacobian(adzi_ode_tangents *s, adz_tensor *t, adz_tensor *y)
+{
+    adzi_copy(s->at[0], t);
+    adzi_copy(s->at[1], y);
+    adz_tensor *all = s->plan != NULL ? replayed_form(s) : NULL;
+    all = all != NULL ? all : linear_form(s);
+    if (all == NULL || !read_elements(s->ode.e.op, adz_narrow(all, 0, s->n, all->numel - s->n),
+                           all->numel - s->n, s->jacobian)) {
+        return NULL;
+    }
+    return adz_reshape(adz_narrow(all, 0, 0, s->n), adz_tensor_shape(s->at[1]));
 }
 
 static void multiply(const adzi_ode_tangents *s, const double *y, double *slopes)
@@ -149,15 +201,11 @@ static bool compute_product(adzi_ode_tangents *s, const double *y, int64_t j, do
 
 adz_tensor *adzi_tangents_at(adzi_ode_tangents *s, adz_tensor *t, adz_tensor *y)
 {
-    const bool before = adz_set_grad_enabled(true);
-    s->targets[0] = adzi_equation_leaf(y);
-    adz_tensor *f = s->targets[0] != NULL ? adzi_ode_slope(&s->ode, t, s->targets[0]) : NULL;
-    adz_set_grad_enabled(before);
-    const bool good =
-        f != NULL &&
-        adzi_ode_knows_leaves(s->ode.e.op, f, s->targets, s->n_targets, s->node, NULL) &&
-        (s->dense ? form_jacobian : prepare_products)(s, f);
-    return good ? adz_detach(f) : NULL;
+    if (s->dense) {
+        return form_jacobian(s, t, y);
+    }
+    adz_tensor *f = recorded_value(s, t, y);
+    return f != NULL && prepare_products(s, f) ? adz_detach(f) : NULL;
 }
 
 bool adzi_tangents_slopes(adzi_ode_tangents *s, const double *y, double *slopes)

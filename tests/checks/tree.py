@@ -24,7 +24,7 @@ ROOMS = {
     "optim": {"base", "tensor", "autograd", "ops", "nn"},
     # The shelves on the core.
     "data": {"base", "tensor", "autograd", "ops", "nn"},
-    "solvers": {"base", "tensor", "autograd", "ops", "nn", "optim"},
+    "solvers": {"base", "tensor", "autograd", "ops", "nn", "optim", "plan"},
     "distributed": {"base", "tensor", "autograd", "ops", "nn", "data", "optim"},
     "plan": {"base", "tensor", "autograd", "ops", "nn", "optim"},
     "io": {"base", "tensor", "autograd", "ops", "nn", "data", "optim", "distributed"},

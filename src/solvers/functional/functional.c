@@ -5,6 +5,7 @@
 
 #include "adze/options.h"
 #include "autograd/engine.h"
+#include "base/capture.h"
 #include "base/door.h"
 
 static const char *const modes[] = { "auto", "reverse", "forward", NULL };
@@ -239,6 +240,17 @@ bool adzi_functional_jvp(adzi_functional *f, adz_tensor *const *vectors, adz_ten
 {
     return gradients((adzi_tensors){ f->dx, f->n }, vectors, (adzi_tensors){ f->u, f->n_y }, dy,
         (way){ f->options.create_graph, 0 });
+}
+
+bool adzi_functional_is_zero(const adz_tensor *dy)
+{
+    const adzi_thread *thread = adzi_self();
+    bool zero = adzi_is_contiguous(dy) && adzi_capture_of(thread) == NULL && thread->tracer == NULL;
+    for (int64_t i = 0; i < dy->numel && zero; ++i) {
+        zero = dy->dtype == ADZ_F64 ? ((const double *)(const void *)dy->data)[i] == 0
+                                    : ((const float *)(const void *)dy->data)[i] == 0;
+    }
+    return zero;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

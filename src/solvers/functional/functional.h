@@ -63,6 +63,10 @@ bool adzi_functional_prepare_jvp(adzi_functional *f);
 /** The derivatives of all y in the direction `vectors`, one for each x; ADZ_NONE stands for 0. */
 bool adzi_functional_jvp(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dy);
 
+/** Whether all elements of an upstream gradient are 0. False if a plan captures, as a replay may
+ * get others. */
+bool adzi_functional_is_zero(const adz_tensor *dy);
+
 /** Fills `found` with the Jacobians of all y by all x: found[k * n + i]. */
 bool adzi_functional_jacobian(adzi_functional *f);
 

@@ -54,5 +54,5 @@ int main(void)
            run_group("ode ends", ode_ends, N_ODE_ENDS) +
            run_group("ode events", ode_events, N_ODE_EVENTS) +
            run_group("ode bdf", ode_bdf, N_ODE_BDF) +
-           run_group("ode forward", ode_forward, N_ODE_FORWARD);
+           run_group("forward", forward, N_FORWARD);
 }

@@ -44,7 +44,7 @@ enum {
     N_ODE_ENDS = 11,
     N_ODE_EVENTS = 6,
     N_ODE_BDF = 8,
-    N_ODE_FORWARD = 7
+    N_FORWARD = 10
 };
 /* Each test has a scope. */
 int solvers_open(void **state);
@@ -70,7 +70,7 @@ extern const struct CMUnitTest ode_refused[N_ODE_REFUSED];
 extern const struct CMUnitTest ode_ends[N_ODE_ENDS];
 extern const struct CMUnitTest ode_events[N_ODE_EVENTS];
 extern const struct CMUnitTest ode_bdf[N_ODE_BDF];
-extern const struct CMUnitTest ode_forward[N_ODE_FORWARD];
+extern const struct CMUnitTest forward[N_FORWARD];
 
 /** The methods that choose their steps. */
 enum { ADAPTIVE = 3 };

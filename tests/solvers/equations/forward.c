@@ -1,4 +1,4 @@
-/* Forward derivatives of solutions: sensitivities beside the states. */
+/* Forward derivatives of solutions, by sensitivities beside the states, and of roots. */
 #include "solvers/equations/solvers.h"
 #include "temporary.h"
 
@@ -71,16 +71,16 @@ static void both_modes_agree(void **state)
         for (int rows = 1; rows <= 12; rows += 11) {
             for (int dtype = ADZ_F32; dtype <= ADZ_F64; ++dtype) {
                 problem p = problem_of(all_methods[m], (adz_dtype)dtype);
-                adz_tensor *forward[2], *reverse[2];
+                adz_tensor *ahead[2], *back[2];
                 adz_tensor *y0 = adz_rand(ADZ_SHAPE(rows, 3), (adz_dtype)dtype);
                 adz_tensor *k = adz_rand(ADZ_SHAPE(2), (adz_dtype)dtype);
                 p.o.rows = rows > 1 && all_methods[m] == ADZ_ODE_RODAS4;
-                jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_FORWARD, forward);
-                jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_REVERSE, reverse);
+                jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_FORWARD, ahead);
+                jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_REVERSE, back);
                 const double part = all_methods[m] == ADZ_ODE_BDF ? 1e-9 : 1e-12;
                 for (int i = 0; i < 2; ++i) {
-                    assert_true(apart(forward[i], reverse[i]) <
-                                (dtype == ADZ_F64 ? part : 2e-4) * largest(reverse[i]));
+                    assert_true(apart(ahead[i], back[i]) <
+                                (dtype == ADZ_F64 ? part : 2e-4) * largest(back[i]));
                 }
             }
         }
@@ -93,12 +93,12 @@ static void rows_agree(void **state)
     (void)state;
     problem p = problem_of(ADZ_ODE_BDF, ADZ_F64);
     adz_tensor *y0 = adz_rand(ADZ_SHAPE(5, 3), ADZ_F64), *k = adz_rand(ADZ_SHAPE(2), ADZ_F64);
-    adz_tensor *forward[2], *reverse[2];
+    adz_tensor *ahead[2], *back[2];
     p.o.rows = true;
-    jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_FORWARD, forward);
-    jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_REVERSE, reverse);
+    jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_FORWARD, ahead);
+    jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_REVERSE, back);
     for (int i = 0; i < 2; ++i) {
-        assert_true(apart(forward[i], reverse[i]) < 1e-9 * largest(reverse[i]));
+        assert_true(apart(ahead[i], back[i]) < 1e-9 * largest(back[i]));
     }
 }
 
@@ -142,13 +142,17 @@ static void products_have_derivatives(void **state)
 typedef struct decay {
     problem *p;
     adz_tensor *rate;
-    bool late; /* the rate counts only at later times */
+    bool late;  /* the rate counts only at first */
+    bool reads; /* the host reads the time, so the function cannot be captured */
 } decay;
 
 static adz_tensor *falls(adz_tensor *t, adz_tensor *y, void *user)
 {
     const decay *d = user;
     ++d->p->calls;
+    if (d->reads && !(adz_item(t) >= 0)) {
+        return NULL;
+    }
     return d->late && adz_item(t) > 0.7 ? adz_neg(y) : adz_neg(adz_mul(d->rate, y));
 }
 
@@ -167,7 +171,7 @@ static void closed_forms_are_met(void **state)
     (void)state;
     for (int m = 0; m < 4; ++m) {
         problem p = problem_of(all_methods[m], ADZ_F64);
-        decay d = { &p, NULL, false };
+        decay d = { &p, NULL, false, false };
         const adz_tensor_function f = { decay_by, &d };
         adz_tensor *in[] = { adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64),
             adz_full(ADZ_SHAPE(2), 3, ADZ_F64) };
@@ -187,7 +191,7 @@ static void a_leaf_of_some_times_is_refused(void **state)
     const adz_ode_method methods[] = { ADZ_ODE_DORMAND_PRINCE, ADZ_ODE_BDF };
     for (int m = 0; m < 2; ++m) {
         problem p = problem_of(methods[m], ADZ_F64);
-        decay d = { &p, NULL, true };
+        decay d = { &p, NULL, true, false };
         const adz_tensor_function f = { decay_by, &d };
         adz_tensor *in[] = { adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64),
             adz_full(ADZ_SHAPE(2), 3, ADZ_F64) };
@@ -195,6 +199,130 @@ static void a_leaf_of_some_times_is_refused(void **state)
         p.o.rtol = p.o.atol = 1e-3;
         assert_int_equal(adz_jvp_many(&f, in, 2, in, 1, NULL, &found), ADZ_ERR_UNSUPPORTED);
         expect_error(ADZ_ERR_UNSUPPORTED, "at some times only and not at the last one");
+    }
+}
+
+/* A function that a plan can capture is replayed; one that reads on the host is called each time.
+ */
+static void replays_change_no_bit(void **state)
+{
+    (void)state;
+    for (int m = 0; m < 4; ++m) {
+        problem p = problem_of(all_methods[m], ADZ_F64);
+        decay d = { &p, NULL, false, false };
+        const adz_tensor_function f = { decay_by, &d };
+        adz_tensor *in[] = { adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64),
+            adz_full(ADZ_SHAPE(2), 3, ADZ_F64) };
+        adz_tensor *found[2][2];
+        p.o.max_step = 0.01;
+        for (int i = 0; i < 2; ++i) {
+            d.reads = i == 1;
+            assert_int_equal(adz_jacobian_many(&f, in, 2, 1, NULL, found[i]), ADZ_OK);
+        }
+        assert_true(adz_equal(found[0][0], found[1][0]) && adz_equal(found[0][1], found[1][1]));
+        assert_true(largest(found[0][0]) > 0.1);
+    }
+}
+
+/* ---- roots -------------------------------------------------------------------------------------
+ */
+
+/* exp(x) + w x = b, where w is [3, 3]. */
+static int balance(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    int *calls = user;
+    (void)n;
+    ++*calls;
+    out[0] = adz_sub(adz_add(adz_exp(in[0]), adz_matmul(in[0], in[1])), in[2]);
+    return out[0] != NULL;
+}
+
+/* x = tanh(x w) / 2 + b. */
+static int settle(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    int *calls = user;
+    (void)n;
+    ++*calls;
+    out[0] = adz_add(adz_mul_number(adz_tanh(adz_matmul(in[0], in[1])), 0.5), in[2]);
+    return out[0] != NULL;
+}
+
+typedef struct root_request {
+    adz_root_options o;
+    int calls;
+} root_request;
+
+static int root_of(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    root_request *r = user;
+    const adz_tensor_function f = { r->o.method == ADZ_ROOT_ANDERSON ? settle : balance,
+        &r->calls };
+    (void)n;
+    out[0] = adz_root_many(&f, adz_zeros(ADZ_SHAPE(4, 3), ADZ_F64), in, 2, &r->o, NULL);
+    return out[0] != NULL;
+}
+
+static void roots_agree(void **state)
+{
+    (void)state;
+    const adz_root_method methods[] = { ADZ_ROOT_NEWTON, ADZ_ROOT_NEWTON, ADZ_ROOT_ANDERSON,
+        ADZ_ROOT_ANDERSON, ADZ_ROOT_KRYLOV };
+    for (int m = 0; m < 5; ++m) {
+        root_request r = { ADZ_ROOT_OPTIONS, 0 };
+        const adz_tensor_function f = { root_of, &r };
+        adz_tensor *in[] = { adz_mul_number(adz_randn(ADZ_SHAPE(3, 3), ADZ_F64), 0.2),
+            adz_add_number(adz_rand(ADZ_SHAPE(4, 3), ADZ_F64), 1) };
+        adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+        adz_tensor *ahead[2], *back[2], *with;
+        r.o.method = methods[m];
+        r.o.rows = m == 1 || m == 3;
+        r.o.tolerance = 1e-13;
+        o.mode = ADZ_JACOBIAN_FORWARD;
+        assert_int_equal(adz_jacobian_many(&f, in, 2, 1, &o, ahead), ADZ_OK);
+        o.mode = ADZ_JACOBIAN_REVERSE;
+        assert_int_equal(adz_jacobian_many(&f, in, 2, 1, &o, back), ADZ_OK);
+        for (int i = 0; i < 2; ++i) {
+            assert_true(apart(ahead[i], back[i]) < 1e-11 * largest(back[i]));
+        }
+        o.create_graph = true; /* as it was: the Jacobian gets a graph */
+        assert_int_equal(adz_jvp_many(&f, in, 2, in, 1, &o, &with), ADZ_OK);
+        o.create_graph = false;
+        assert_int_equal(adz_jvp_many(&f, in, 2, in, 1, &o, ahead), ADZ_OK);
+        assert_true(apart(ahead[0], with) < 1e-11 * largest(with));
+    }
+}
+
+/* ---- a fit -------------------------------------------------------------------------------------
+ */
+
+typedef struct fit {
+    problem p;
+    adz_tensor *rates, *data;
+} fit;
+
+static adz_tensor *residuals(void *user)
+{
+    fit *job = user;
+    adz_tensor *in[] = { adz_ones(ADZ_SHAPE(1, 3), ADZ_F64), adz_exp(job->rates) }, *y;
+    return solution(in, 2, &y, &job->p) == 1 ? adz_sub(y, job->data) : NULL;
+}
+
+/* Levenberg-Marquardt goes forward, with as few calls as a Jacobian has. */
+static void a_fit_finds_the_rates(void **state)
+{
+    (void)state;
+    const double truth[] = { log(0.7), log(2.5) };
+    for (int m = 0; m < 4; ++m) {
+        fit job = { .p = problem_of(all_methods[m], ADZ_F64) };
+        adz_tensor *in[] = { adz_ones(ADZ_SHAPE(1, 3), ADZ_F64),
+            adz_exp(adz_tensor_from(truth, ADZ_SHAPE(2), ADZ_F64)) };
+        assert_int_equal(solution(in, 2, &job.data, &job.p), 1);
+        job.data = adz_detach(job.data);
+        job.rates = adz_requires_grad_(adz_zeros(ADZ_SHAPE(2), ADZ_F64), true);
+        adz_optimizer *lm = adz_levenberg_marquardt_new(adz_tensor_list_of(&job.rates, 1), 1, NULL);
+        assert_int_equal(adz_optimizer_step_closure(lm, residuals, &job, NULL), ADZ_OK);
+        assert_true(apart(job.rates, adz_tensor_from(truth, ADZ_SHAPE(2), ADZ_F64)) < 1e-7);
+        adz_optimizer_release(&lm);
     }
 }
 
@@ -257,12 +385,15 @@ static void refused_memory_harms_nothing(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, solvers_open, solvers_close)
-const struct CMUnitTest ode_forward[N_ODE_FORWARD] = {
+const struct CMUnitTest forward[N_FORWARD] = {
     TEST(both_modes_agree),
     TEST(rows_agree),
     TEST(products_have_derivatives),
     TEST(closed_forms_are_met),
     TEST(a_leaf_of_some_times_is_refused),
+    TEST(replays_change_no_bit),
+    TEST(roots_agree),
+    TEST(a_fit_finds_the_rates),
     TEST(one_integration_gives_all),
     TEST(refused_memory_harms_nothing),
 };
