@@ -1,0 +1,120 @@
+"""adze trains neural networks, in PyTorch's words. docs/python.md says what differs.
+
+    import adze
+    from adze import nn
+
+    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 1))
+    optimizer = adze.optim.AdamW(model.parameters(), lr=1e-3)
+    loss = nn.functional.mse_loss(model(adze.randn(64, 8)), adze.zeros(64, 1))
+    loss.backward()
+    optimizer.step()
+"""
+import builtins as _builtins
+
+from . import _adze
+from ._adze import Error
+from ._dtype import (dtype, float32, float64, int32, int64, uint8, bool, float16, bfloat16,  # noqa: F401, A004
+                     float, double, half, long)
+from ._dtype import int_ as int  # noqa: A004
+from ._tensor import Tensor
+
+_adze.set_classes(Tensor, dtype)
+for _name in dir(_adze):
+    if _name.endswith('Error'):
+        globals()[_name] = getattr(_adze, _name)
+for _name in _adze.operators.split():
+    globals()[_name] = getattr(_adze, _name)
+
+from ._factories import (arange, as_tensor, empty, empty_like, eye, from_dlpack, from_numpy, frombuffer,  # noqa: E402
+                         full, full_like, linspace, ones, ones_like, rand, rand_like, randint, randn,
+                         randn_like, randperm, tensor, zeros, zeros_like)
+from ._adze import (allclose, equal, default_generator, empty_cache, get_num_threads, manual_seed,  # noqa: E402
+                    set_num_threads, promote_types)
+from ._adze import generator_new as Generator  # noqa: E402
+from .autograd import (enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled)  # noqa: E402
+
+__version__ = _adze.version
+inf, nan, pi, e = _builtins.float('inf'), _builtins.float('nan'), 3.141592653589793, 2.718281828459045
+
+
+def _forwarded(name):
+    """adze.max(x, dim) is x.max(dim), which chooses among several functions of the library."""
+    method = getattr(Tensor, name)
+
+    def call(input, *args, **options):
+        return method(input, *args, **options)
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = method.__doc__
+    return call
+
+
+for _name in ('max', 'min', 'squeeze', 'split', 'chunk', 'unbind', 'var', 'std', 'clamp', 'norm', 'argmax'):
+    globals()[_name] = _forwarded(_name)
+clip = clamp  # noqa: F821
+concat = concatenate = cat  # noqa: F821
+
+
+def add(input, other, *, alpha=1):
+    """input + alpha other."""
+    return input + other if alpha == 1 else _adze.add_scaled(input, other, alpha)
+
+
+def sub(input, other, *, alpha=1):
+    """input - alpha other."""
+    return input - other if alpha == 1 else _adze.sub_scaled(input, other, alpha)
+
+
+def where(condition, input, other):
+    """Elements of input where the condition is true, else those of other. One of both may be a number."""
+    if not isinstance(input, Tensor):
+        input = full((), input, other.dtype if isinstance(other, Tensor) else None)
+    if not isinstance(other, Tensor):
+        other = full((), other, input.dtype)
+    return _adze.where(condition, input, other)
+
+
+def is_tensor(x):
+    """Whether an object is a tensor of adze."""
+    return isinstance(x, Tensor)
+
+
+def numel(input):
+    """The number of elements."""
+    return input.numel()
+
+
+class device(str):
+    """The processor: adze has no other device."""
+
+    def __new__(cls, name, index=None):
+        if str(name).split(':')[0] != 'cpu':
+            raise ValueError(f'adze computes on the processor and not on {name!r}')
+        return super().__new__(cls, 'cpu')
+
+    @property
+    def type(self):
+        return 'cpu'
+
+
+class cuda:
+    """Programs ask whether it is there."""
+
+    @staticmethod
+    def is_available():
+        return False
+
+
+def set_default_dtype(d):
+    """adze has one default dtype, float32: name another one where tensors and modules are made."""
+    if d is not float32:
+        raise NotImplementedError('adze has the default dtype float32; give dtype= where tensors and modules are made')
+
+
+def get_default_dtype():
+    """float32."""
+    return float32
+
+
+from . import autograd, func, nn, optim, utils  # noqa: E402, F401
+from ._plan import Plan, capture  # noqa: E402, F401
+from ._files import load, save  # noqa: E402, F401

@@ -1,0 +1,22 @@
+"""Files of tensors: safetensors, which other programs read as well."""
+from . import _adze
+from .nn.module import Module
+
+
+def save(obj, path):
+    """Writes a module's state, a dictionary of tensors, or one tensor as a safetensors file."""
+    state = obj.state_dict() if isinstance(obj, Module) else {'tensor': obj} if isinstance(obj, _adze.Tensor) else obj
+    if not isinstance(state, dict) or not all(isinstance(v, _adze.Tensor) for v in state.values()):
+        raise TypeError('save takes a module, a tensor or a dictionary of tensors')
+    file = _adze.safetensors_new()
+    for name, tensor in state.items():
+        _adze.safetensors_add(file, name, tensor.detach().contiguous())
+    _adze.safetensors_save(file, path)
+
+
+def load(path):
+    """Reads what save has written: a dictionary of tensors, or one tensor."""
+    file = _adze.safetensors_load(path)
+    made = {_adze.safetensors_name_at(file, i): _adze.safetensors_at(file, i).clone()
+            for i in range(_adze.safetensors_count(file))}
+    return made['tensor'] if list(made) == ['tensor'] else made

@@ -1,0 +1,59 @@
+"""The operators under the names of torch.nn.functional."""
+from .. import _adze
+
+for _name in _adze.operators.split():
+    globals()[_name] = getattr(_adze, _name)
+tanh, sigmoid = _adze.tanh, _adze.sigmoid
+
+
+def relu(input, inplace=False):
+    """The larger of 0 and x."""
+    return _adze.relu_(input) if inplace else _adze.relu(input)
+
+
+def pad(input, pad, mode='constant', value=0.0):
+    """Adds elements before and behind dimensions, the last one first."""
+    return _adze.pad(input, pad, value) if mode == 'constant' else _adze.pad_mode(input, pad, mode)
+
+
+def softmax(input, dim, dtype=None):
+    """Softmax along one dimension."""
+    return _adze.softmax(input if dtype is None else input.to(dtype), dim)
+
+
+def log_softmax(input, dim, dtype=None):
+    """The logarithm of softmax along one dimension."""
+    return _adze.log_softmax(input if dtype is None else input.to(dtype), dim)
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """Zeroes elements at random and scales the others."""
+    return _adze.dropout(input, p, training)
+
+
+def _windowed(function):
+    def call(input, kernel_size, stride=(), padding=0, **options):
+        if stride is not None:
+            options['stride'] = stride
+        return function(input, kernel_size, padding=padding, **options)
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _first(function):
+    def call(*args, **options):
+        made = function(*args, **options)
+        return made[0] if isinstance(made, tuple) else made
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
+
+
+for _n in '123':
+    globals()[f'max_pool{_n}d'] = _windowed(_first(getattr(_adze, f'max_pool{_n}d')))
+    globals()[f'avg_pool{_n}d'] = _windowed(getattr(_adze, f'avg_pool{_n}d'))
+
+
+def mse_loss(input, target, reduction='mean'):
+    """The squared error."""
+    return _adze.mse_loss(input, target, reduction)

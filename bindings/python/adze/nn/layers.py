@@ -1,0 +1,208 @@
+"""The layers of the library as modules, made from its constructors: nn.Linear calls adze._adze.linear_new."""
+from .. import _adze
+from .._tensor import Tensor, _dtype_of
+from .module import Module
+from .parameter import Parameter
+
+_forward, _call = _adze.module_forward, _adze.module_call_named
+
+
+class Layer(Module):
+    """A module of the library. Its parameters, buffers and children are those of the library's module."""
+    _make = None    # the constructor
+    _names = {}     # PyTorch's names of arguments for those of the library
+
+    def __init__(self, *args, **options):
+        if type(self)._make is None:
+            raise TypeError(f'{type(self).__name__} has no constructor')
+        options.pop('device', None)
+        if options.get('dtype', 0) is None:
+            del options['dtype']
+        elif 'dtype' in options:
+            options['dtype'] = int(_dtype_of(options['dtype']))
+        args, options = self._arguments(args, {self._names.get(n, n): v for n, v in options.items()})
+        self._adopt(type(self)._make(*args, **options))
+
+    def _arguments(self, args, options):
+        handles = [handle_of(a) if isinstance(a, Module) else a for a in args]
+        return handles, {n: handle_of(v) if isinstance(v, Module) else v for n, v in options.items()}
+
+    def _adopt(self, handle):
+        Module.__init__(self)
+        self.__dict__['_handle'] = handle
+        for name, value in _own(handle, _adze.module_parameter_count, _adze.module_parameter_name_at,
+                                _adze.module_parameter_at):
+            self._parameters[name] = None if value is None else Parameter._of(value)
+        for name, value in own_buffers(handle):
+            self._buffers[name] = value
+        for i in range(_adze.module_child_count(handle)):
+            self._modules[_adze.module_child_name_at(handle, i)] = layer_of(_adze.module_child_at(handle, i))
+
+    def __setattr__(self, name, value):
+        store = self.__dict__
+        if '_handle' in store and isinstance(value, Parameter) and name in store['_parameters']:
+            _adze.module_set_parameter(self._handle, name, value)
+            store['_parameters'][name] = value
+        elif '_handle' in store and isinstance(value, Tensor) and name in store['_buffers']:
+            _adze.module_set_buffer(self._handle, name, value)
+            store['_buffers'][name] = value
+        elif '_handle' in store and isinstance(value, Module):
+            raise TypeError(f'the children of {type(self).__name__} are fixed: make the layer anew')
+        else:
+            super().__setattr__(name, value)
+
+    def __call__(self, *inputs, **named):
+        if len(inputs) == 1 and not named:
+            return _forward(self._handle, inputs[0])
+        return self.forward(*inputs, **named)
+
+    def forward(self, *inputs, **named):
+        return _call(self._handle, [(None, x) for x in inputs] + list(named.items()))
+
+    def train(self, mode=True):
+        _adze.module_train(self._handle, mode)
+        return super().train(mode)
+
+    def _convert_own(self, dtype):
+        _adze.module_to(self._handle, int(dtype))
+        return True
+
+    def reset_parameters(self):
+        _adze.module_reset_parameters(self._handle)
+
+    def extra_repr(self):
+        text = _adze.module_to_string(self._handle).split('\n')[0]
+        return text[text.index('(') + 1:].rstrip(')') if '(' in text else ''
+
+    def _get_name(self):
+        return _adze.module_name(self._handle)
+
+    def __repr__(self):
+        return _adze.module_to_string(self._handle)
+
+    def __deepcopy__(self, memo):
+        made = type(self).__new__(type(self))
+        made._adopt(_adze.module_copy(self._handle))
+        made.train(self.training)
+        memo[id(self)] = made
+        return made
+
+
+def _own(handle, count, name_at, at):
+    return [(name_at(handle, i), at(handle, i)) for i in range(count(handle))]
+
+
+def own_buffers(handle):
+    return [(name, value) for name, value in _adze.module_named_buffers(handle) if '.' not in name]
+
+
+def layer_of(handle):
+    """A module of Python around a module of the library."""
+    name = _adze.module_name(handle)
+    made = known.get(name, Layer)
+    self = made.__new__(made)
+    self._adopt(handle)
+    return self
+
+
+def handle_of(module):
+    """The module of the library behind a layer, or behind a Sequential of layers."""
+    handle = module.__dict__.get('_handle') or getattr(module, '_fused', lambda: None)()
+    if handle is None:
+        raise TypeError(f'{type(module).__name__} is written in Python, and a layer of the library takes only layers '
+                        'of the library')
+    return handle
+
+
+class _Recurrent(Layer):
+    """y, and the last state."""
+
+    def __call__(self, x, state=None):
+        return self.forward(x, state)
+
+    def forward(self, x, state=None):
+        names = ('h0', 'c0')
+        given = [] if state is None else list(zip(names, state if isinstance(state, (tuple, list)) else (state,)))
+        results = _adze.module_results(self._handle, [(None, x)] + given)
+        rest = tuple(t for _, t in results[1:])
+        return results[0][1], rest if len(rest) > 1 else rest[0]
+
+
+class _Cell(Layer):
+    """The next state."""
+
+    def __call__(self, x, state=None):
+        return self.forward(x, state)
+
+    def forward(self, x, state=None):
+        given = [] if state is None else list(state) if isinstance(state, (tuple, list)) else [state]
+        results = _adze.module_results(self._handle, [(None, t) for t in [x] + given])
+        all_ = tuple(t for _, t in results)
+        return all_ if len(all_) > 1 else all_[0]
+
+
+class _Attention(Layer):
+    """The result, and the weights if they are needed."""
+
+    def __call__(self, *inputs, **named):
+        return self.forward(*inputs, **named)
+
+    def forward(self, *inputs, **named):
+        need = named.pop('need_weights', True)
+        results = [t for _, t in _adze.module_results(self._handle, [(None, x) for x in inputs] + list(named.items()))]
+        return results[0], results[1] if need and len(results) > 1 else None
+
+
+class _Convolution(Layer):
+    def _arguments(self, args, options):
+        from inspect import signature  # noqa: F401
+        args = list(args)
+        if isinstance(options.get('padding'), str):
+            options['padding_rule'] = options.pop('padding')
+        if len(args) > 4 and isinstance(args[4], str):
+            options['padding_rule'] = args.pop(4)
+            args.insert(4, ())
+        if len(args) > 5: # PyTorch has no padding_rule between padding and dilation
+            args.insert(5, 0)
+        return super()._arguments(args, options)
+
+
+class _ReLU(Layer):
+    _make = _adze.relu_new
+
+    def __init__(self, inplace=False):
+        self._adopt(_adze.relu_inplace_new() if inplace else _adze.relu_new())
+
+
+class _Activation(Layer):
+    """Layers that PyTorch can compute in place. adze computes a new tensor: the values are the same."""
+
+    def __init__(self, *args, inplace=False, **options):
+        super().__init__(*args, **options)
+
+
+def _kind(name):
+    if name in ('LSTM', 'GRU', 'RNN'):
+        return _Recurrent
+    if name in ('LSTMCell', 'GRUCell', 'RNNCell'):
+        return _Cell
+    if name == 'MultiheadAttention':
+        return _Attention
+    if name.startswith('Conv'):
+        return _Convolution
+    if name in ('LeakyReLU', 'ELU', 'SELU', 'CELU', 'SiLU', 'Mish', 'Hardswish', 'Hardsigmoid', 'Hardtanh', 'ReLU6',
+                'RReLU', 'Threshold', 'Dropout', 'Dropout1d', 'Dropout2d', 'Dropout3d', 'AlphaDropout',
+                'FeatureAlphaDropout'):
+        return _Activation
+    return Layer
+
+
+known = {}
+for _pair in _adze.layers.split():
+    _name, _function = _pair.split('=')
+    if _name in ('Sequential', 'ModuleList', 'ModuleDict', 'ParameterList', 'ParameterDict', 'Module'):
+        continue
+    _new = getattr(_adze, _function)
+    known[_name] = _ReLU if _name == 'ReLU' else type(_name, (_kind(_name),), {
+        '_make': staticmethod(_new), '__doc__': _new.__doc__, '__module__': 'adze.nn'})
+known['ReLU'].__name__ = known['ReLU'].__qualname__ = 'ReLU'

@@ -1,0 +1,2 @@
+"""What belongs to no other module."""
+from . import data  # noqa: F401
