@@ -28,8 +28,12 @@
  * any order go through it, by carries, inputs, and all other tensors that the body uses; they have
  * the bits of the unrolled program. Errors begin with the step, such as "step 17 of adz_scan".
  *
- * In a function that a plan captures, adz_scan is the unrolled program, too. adz_while and
- * adz_branch are refused there, because the host reads what they decide by.
+ * In a function that a plan captures, the steps of adz_scan become a loop of the plan, and those of
+ * its backward another one, if each step does the same with the tensors of the next position. So
+ * the launches and the memory for what a step computes do not depend on the number of steps. Making
+ * the plan calls the function as usual, and takes the memory of the unrolled program. The bits are
+ * those of ordinary calls. Steps that differ from the others are launched by themselves. adz_while
+ * and adz_branch are refused in a plan, because the host reads what they decide by.
  */
 #ifndef ADZE_LOOPS_H
 #define ADZE_LOOPS_H

@@ -377,6 +377,14 @@ static void replaced(adzi_capture *capture, adz_module *module, const char *name
     }
 }
 
+static void loop(adzi_capture *capture, const char *op, adzi_loop_mark mark, int64_t step)
+{
+    (void)op;
+    (void)mark;
+    (void)step;
+    plan_of(capture)->current->repeats = true;
+}
+
 void adzi_capture_init(adzi_capture *capture)
 {
     *capture = (adzi_capture){ .launched = launched,
@@ -395,7 +403,8 @@ void adzi_capture_init(adzi_capture *capture)
         .number = number,
         .gradient = gradient,
         .sited = sited,
-        .replaced = replaced };
+        .replaced = replaced,
+        .loop = loop };
 }
 
 /* ---- captured calls ------------------------------------------------------------------------- */
@@ -427,6 +436,8 @@ void adzi_captured_call_free(adzi_captured_call *c)
     adzi_free(c->numbers, c->numbers_capacity * sizeof *c->numbers);
     adzi_free(c->gradients, c->gradients_capacity * sizeof *c->gradients);
     adzi_free(c->carried, c->carried_capacity * sizeof *c->carried);
+    adzi_free(c->loops, c->loops_capacity * sizeof *c->loops);
+    adzi_free(c->patches, c->patches_capacity * sizeof *c->patches);
     adzi_free(c->launches, c->launches_capacity * sizeof *c->launches);
     adzi_free(c->references, c->references_capacity * sizeof *c->references);
     adzi_free(c->args, c->args_capacity);
@@ -459,9 +470,6 @@ bool adzi_captured_call_close(adzi_captured_call *c)
     for (size_t i = 0; i < c->n_gradients; ++i) {
         c->gradients[i].grad = c->gradients[i].gradient->grad;
     }
-    for (size_t i = 0; i < c->n_launches; ++i) {
-        c->launches[i].args = c->args + c->launches[i].args_at;
-    }
     size_t used = 0;
     for (size_t i = 0; i < c->n_constants; ++i) {
         const size_t block = adzi_plan_blocks_find(&c->blocks, c->constants[i]->storage->data);
@@ -475,8 +483,11 @@ bool adzi_captured_call_close(adzi_captured_call *c)
         c->constants[used++] = c->constants[i];
     }
     c->n_constants = used;
-    if (c->refused) {
+    if (c->refused || !adzi_plan_fold(c)) {
         return false;
+    }
+    for (size_t i = 0; i < c->n_launches; ++i) {
+        c->launches[i].args = c->args + c->launches[i].args_at;
     }
     adzi_plan_move_updates(c);
     return adzi_plan_arrange(c);

@@ -159,13 +159,10 @@ static bool step_over_fill(adzi_plan_launch *first, operands *chain)
     return false;
 }
 
-void adzi_plan_find_chains(adzi_captured_call *call)
+/* Finds the chains among the launches from `first` on. */
+static void find_chains(adzi_plan_launch *first, const adzi_plan_launch *end)
 {
-    if (call->n_launches == 0) {
-        return; /* there may be no array */
-    }
-    const adzi_plan_launch *end = call->launches + call->n_launches;
-    for (adzi_plan_launch *first = call->launches; first < end; first += first->chain) {
+    for (; first < end; first += first->chain) {
         operands chain = { .n = 0 };
         first->chain = 0;
         if (!extend(first, &chain)) {
@@ -181,6 +178,18 @@ void adzi_plan_find_chains(adzi_captured_call *call)
             }
             ++first; /* behind the fill */
         }
+    }
+}
+
+/* Loops have no chains, because addresses move in them. */
+void adzi_plan_find_chains(adzi_captured_call *call)
+{
+    size_t begin = 0;
+    for (size_t i = 0; i <= call->n_loops && call->n_launches > 0; ++i) {
+        const adzi_plan_loop *loop = i < call->n_loops ? &call->loops[i] : NULL;
+        find_chains(call->launches + begin,
+            call->launches + (loop != NULL ? loop->first : call->n_launches));
+        begin = loop != NULL ? loop->first + loop->length : begin;
     }
 }
 

@@ -147,6 +147,15 @@ static bool same_kernels(
     return a->n_launches == b->n_launches;
 }
 
+static bool same_loops(const adzi_captured_call *a, const adzi_captured_call *b, const report *out)
+{
+    const bool same = adzi_plan_same_loops(a, b);
+    if (!same) {
+        snprintf(out->text, out->size, "the loops of the two calls are not equal");
+    }
+    return same;
+}
+
 static bool same_launches(
     const adzi_captured_call *a, const adzi_captured_call *b, const report *out)
 {
@@ -220,5 +229,6 @@ bool adzi_captured_calls_agree(
         return false;
     }
     return same_numbers(a, b, &out) && same_constants(a, b, &out) && same_kernels(a, b, &out) &&
-           same_arguments(a, b, &out) && same_launches(a, b, &out) && same_results(a, b, &out);
+           same_loops(a, b, &out) && same_arguments(a, b, &out) && same_launches(a, b, &out) &&
+           same_results(a, b, &out);
 }

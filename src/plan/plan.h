@@ -36,6 +36,7 @@ typedef struct adzi_plan_block {
     bool freed;          /* its owner gave it back before the function returned */
     bool returned;       /* a result of the function lies in it */
     bool host_object;    /* not for kernels alone, but a kernel refers to it */
+    bool within_step;    /* a step of a loop writes and reads it, and nothing else does */
     int64_t number;      /* counts the blocks that kernels use */
     int64_t first, last; /* the launches that refer to it; first is -1 if none does */
     size_t host;         /* the block in which it lies, an index in `all`; else ADZI_PLAN_MEMORY */
@@ -82,6 +83,24 @@ typedef struct adzi_plan_launch {
     int line;
 } adzi_plan_launch;
 
+/** An address that each step of a loop moves. */
+typedef struct adzi_plan_patch {
+    size_t launch, at; /* where it is: a launch, and bytes from the begin of its arguments */
+    uintptr_t step;    /* is added to it behind each step */
+    int64_t ring;      /* the position of the first step comes again after so many; 0: never */
+    int64_t begin;     /* the position of the first step in the ring */
+    int64_t position;  /* that of the step that runs */
+    char *word;        /* the address, and its value in the first step: once they are final */
+    uintptr_t first;
+} adzi_plan_patch;
+
+/** Launches that run several times. Note [Loops of launches] in fold.c */
+typedef struct adzi_plan_loop {
+    size_t first, length; /* the launches of a step */
+    int64_t times;
+    size_t first_patch, n_patches;
+} adzi_plan_loop;
+
 /** An argument of an operator: see argument_of. */
 typedef struct adzi_plan_argument {
     uintptr_t what;
@@ -112,6 +131,11 @@ typedef struct adzi_captured_call {
     size_t n_references, references_capacity;
     char *args; /* of all launches, each at a multiple of 64 */
     size_t args_bytes, args_capacity;
+    adzi_plan_loop *loops;
+    size_t n_loops, loops_capacity;
+    adzi_plan_patch *patches; /* of all loops */
+    size_t n_patches, patches_capacity;
+    bool repeats; /* the function has told of a loop */
     adzi_plan_blocks blocks;
     adzi_plan_update update; /* the one that runs */
     adzi_plan_update *updates;
@@ -235,6 +259,30 @@ bool adzi_plan_arrange(adzi_captured_call *call);
 
 /** Changes the references to blocks of the run to their locations in `memory`. */
 void adzi_captured_call_move_to(adzi_captured_call *call, char *memory);
+
+/* ---- fold.c ---- */
+
+/** Makes loops of launches that repeat themselves, if the function has told of a loop. False if
+ * memory was refused. */
+bool adzi_plan_fold(adzi_captured_call *call);
+
+/* ---- loops.c ---- */
+
+/** Blocks that a loop uses are in use as long as it runs. Call it when `first` and `last` of all
+ * blocks are those of the launches. */
+void adzi_plan_extend_over_loops(adzi_captured_call *call);
+
+/** The loop to which a launch belongs; NULL for none. */
+const adzi_plan_loop *adzi_plan_loop_at(const adzi_captured_call *call, size_t launch);
+
+/** Notes where the moving addresses are, and what they begin with. All addresses must be final. */
+void adzi_plan_prepare_loops(adzi_captured_call *call);
+
+/** Runs a loop. The status of a function of the host that failed, with the error recorded. */
+adz_status adzi_plan_run_loop(const adzi_captured_call *call, const adzi_plan_loop *loop);
+
+/** Whether two calls have equal loops. */
+bool adzi_plan_same_loops(const adzi_captured_call *a, const adzi_captured_call *b);
 
 /* ---- chains.c ---- */
 

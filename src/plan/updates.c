@@ -80,6 +80,12 @@ static bool must_follow(
     return false;
 }
 
+/* Whether an update must not run before launch `i`: it never moves into a loop. */
+static bool is_barrier(const adzi_captured_call *c, const adzi_plan_update *u, size_t i)
+{
+    return adzi_plan_loop_at(c, i) != NULL || must_follow(c, u, &c->launches[i]);
+}
+
 /* The launches that refer to each block, in their new order. */
 static void find_lifetimes(adzi_captured_call *c)
 {
@@ -93,6 +99,7 @@ static void find_lifetimes(adzi_captured_call *c)
                 &c->blocks.all[c->references[launch->first_reference + k].block], (int64_t)i);
         }
     }
+    adzi_plan_extend_over_loops(c);
 }
 
 void adzi_plan_move_updates(adzi_captured_call *c)
@@ -105,7 +112,7 @@ void adzi_plan_move_updates(adzi_captured_call *c)
         if (gradient == SIZE_MAX || !c->blocks.all[gradient].freed) {
             continue;
         }
-        while (to > 0 && !must_follow(c, u, &c->launches[to - 1])) {
+        while (to > 0 && !is_barrier(c, u, to - 1)) {
             --to;
         }
         adzi_plan_launch *begin = c->launches + to;

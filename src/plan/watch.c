@@ -70,6 +70,25 @@ static bool watch_launch(
     return noted;
 }
 
+/* The addresses outside the blocks of the run through which a loop goes. */
+static bool watch_loop(adz_plan *plan, const adzi_captured_call *c, const adzi_plan_loop *loop)
+{
+    bool noted = true;
+    for (size_t i = 0; i < loop->n_patches && noted; ++i) {
+        const adzi_plan_patch *p = &c->patches[loop->first_patch + i];
+        const adzi_plan_launch *launch = &c->launches[p->launch];
+        const adzi_plan_reference *reference = adzi_reference_at(c, launch, p->at);
+        uintptr_t address;
+        memcpy(&address, launch->args + p->at, sizeof address);
+        const bool outside = reference == NULL || !c->blocks.all[reference->block].freed;
+        for (int64_t t = 1; outside && t < loop->times && noted; ++t) {
+            address += p->step;
+            noted = watch_address(plan, (const void *)address);
+        }
+    }
+    return noted;
+}
+
 static int compare_addresses(const void *a, const void *b)
 {
     const uintptr_t x = (uintptr_t) * (const char *const *)a,
@@ -111,6 +130,9 @@ static bool watch_used(adz_plan *plan, const adzi_captured_call *c)
     bool noted = true;
     for (size_t i = 0; i < c->n_launches && noted; ++i) {
         noted = watch_launch(plan, c, &c->launches[i]);
+    }
+    for (size_t i = 0; i < c->n_loops && noted; ++i) {
+        noted = watch_loop(plan, c, &c->loops[i]);
     }
     for (size_t i = 0; i < c->n_written && noted; ++i) {
         noted = watch_address(plan, c->written[i]);

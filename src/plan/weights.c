@@ -5,7 +5,8 @@
  * call. Here the copy is made when the launches are taken into use, and every replay reads it.
  *
  * The captured call notes the version of each such weight in `seen`, so the plan is made again
- * after a weight was written. Weights that the run itself writes are not packed. */
+ * after a weight was written. Weights that the run itself writes are not packed, and
+ * none of a loop, where the address may move. */
 #include "plan/plan.h"
 #include "tensor/gemm/loops.h"
 #include "tensor/tensor.h"
@@ -75,7 +76,7 @@ bool adzi_plan_pack_weights(adz_plan *plan)
         adzi_plan_launch *launch = &c->launches[i];
         const adzi_gemm_args *g = adzi_gemm_packable(launch->kernel, launch->args);
         adzi_storage *storage = g != NULL ? storage_at(parameters, g->b) : NULL;
-        if (storage == NULL || is_written(c, storage)) {
+        if (storage == NULL || is_written(c, storage) || adzi_plan_loop_at(c, i) != NULL) {
             continue;
         }
         const void *copy = copy_of(plan, g);

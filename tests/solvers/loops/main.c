@@ -65,5 +65,6 @@ int main(void)
 {
     return run_group("values", loops_values, N_LOOPS_VALUES) +
            run_group("gradients", loops_gradients, N_LOOPS_GRADIENTS) +
+           run_group("plans", loops_plans, N_LOOPS_PLANS) +
            run_group("refused", loops_refused, N_LOOPS_REFUSED);
 }

@@ -1,0 +1,336 @@
+/* Loops of launches.
+ *
+ * Note [Loops of launches]
+ * A captured function that has told of a loop (adzi_capture_loop) makes the launches of a step many
+ * times. fold_runs.c finds these runs, in the loop itself, in its backward, and wherever else
+ * launches repeat themselves. Here the launches of one time become a loop of the plan, with a list
+ * of what each step adds to their addresses.
+ *
+ * A launch of a run has slots, its addresses. What is in a slot has to follow a straight line from
+ * time to time:
+ *
+ * - an address outside of all blocks, or a position in one block of the call, moves by equal steps;
+ * - blocks that are born at equal positions of a run are a family. The slot goes through the
+ *   members of one family by equal steps: those of the same time, those of the time before (a
+ *   carry), or those of an earlier run in the opposite order (what a backward reads).
+ *
+ * The longest stretch of times for which this holds in all slots becomes the loop. The others, such
+ * as the first one, whose carry is no member of the family, stay launches by themselves. So nothing
+ * is assumed of the program: every address of every time has been compared.
+ *
+ * The members of a family that a loop refers to become one block, with a position for each member
+ * that must live at the same time: one if a time reads its own member only, two for a carry, and as
+ * many as there are members if another loop reads them. */
+#include "plan/fold.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* The difference of two values. */
+typedef struct difference {
+    bool exists;
+    int64_t member;
+    uintptr_t where;
+} difference;
+
+static difference difference_of(const adzi_fold_value *a, const adzi_fold_value *b)
+{
+    return (difference){ a->kind == b->kind && a->of == b->of, b->member - a->member,
+        b->where - a->where };
+}
+
+static bool same_difference(const difference *a, const difference *b)
+{
+    return a->exists && b->exists && a->member == b->member && a->where == b->where;
+}
+
+/* ---- families -------------------------------------------------------------------------------- */
+
+/* Gives each run its slots. */
+static void count_slots(adzi_folding *f)
+{
+    for (size_t i = 0; i < f->n_runs; ++i) {
+        adzi_fold_run *r = &f->runs[i];
+        r->first_slot = f->n_families;
+        for (size_t k = 0; k < r->period; ++k) {
+            size_t at;
+            adzi_address_cursor all = adzi_addresses_of(adzi_fold_launch(f, r, 0, k));
+            while (adzi_next_address(&all, &at)) {
+                ++f->n_families;
+            }
+        }
+        r->n_slots = f->n_families - r->first_slot;
+    }
+}
+
+/* The blocks that are born in launch `l` are members t of the families of its slots, of which
+ * `slot` is the first. Returns the slot behind them. */
+static size_t find_births(
+    adzi_folding *f, size_t run, const adzi_plan_launch *l, int64_t t, size_t slot)
+{
+    const int64_t i = l - f->c->launches;
+    adzi_fold_walk walk = adzi_fold_begin(f->c, l);
+    const adzi_plan_reference *reference;
+    for (size_t at; adzi_fold_next(&walk, &at, &reference); ++slot) {
+        const adzi_plan_block *b = reference != NULL ? &f->c->blocks.all[reference->block] : NULL;
+        if (b == NULL || b->first != i || !b->freed || f->family_of[reference->block] != SIZE_MAX) {
+            continue;
+        }
+        adzi_fold_family *of = &f->families[slot];
+        of->uneven = of->uneven || (of->bytes != 0 && of->bytes != b->bytes);
+        of->bytes = b->bytes;
+        of->run = run;
+        f->family_of[reference->block] = slot;
+        f->member_of[reference->block] = t;
+    }
+    return slot;
+}
+
+static void find_families(adzi_folding *f)
+{
+    for (size_t i = 0; i < f->n_families; ++i) {
+        f->families[i] = (adzi_fold_family){ .low = INT64_MAX, .high = -1, .positions = 1 };
+    }
+    for (size_t i = 0; i < f->n_runs; ++i) {
+        const adzi_fold_run *r = &f->runs[i];
+        for (int64_t t = 0; t < r->times; ++t) {
+            size_t slot = r->first_slot;
+            for (size_t k = 0; k < r->period; ++k) {
+                slot = find_births(f, i, adzi_fold_launch(f, r, t, k), t, slot);
+            }
+        }
+    }
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* What the slots of a run had in them at the time before, and the differences to the time before
+ * that. */
+typedef struct history {
+    adzi_fold_value *values;
+    difference *differences;
+} history;
+
+/* Goes on to time t. Whether all slots follow a straight line from time t - 2 on. */
+static bool is_straight(const adzi_folding *f, const adzi_fold_run *r, int64_t t, history *h)
+{
+    bool straight = t >= 2;
+    size_t slot = 0;
+    for (size_t k = 0; k < r->period; ++k) {
+        const adzi_plan_launch *l = adzi_fold_launch(f, r, t, k);
+        adzi_fold_walk walk = adzi_fold_begin(f->c, l);
+        const adzi_plan_reference *reference;
+        for (size_t at; adzi_fold_next(&walk, &at, &reference); ++slot) {
+            const adzi_fold_value v = adzi_fold_value_of(f, l, at, reference);
+            const difference d = difference_of(&h->values[slot], &v);
+            straight = straight && same_difference(&d, &h->differences[slot]);
+            h->values[slot] = v;
+            h->differences[slot] = d;
+        }
+    }
+    return straight;
+}
+
+/* Finds the longest stretch of times whose slots follow straight lines. */
+static void find_stretch(const adzi_folding *f, adzi_fold_run *r, history *h)
+{
+    int64_t length = 0, most = 0;
+    memset(h->values, 0, r->n_slots * sizeof *h->values);
+    memset(h->differences, 0, r->n_slots * sizeof *h->differences);
+    r->low = r->high = 0;
+    for (int64_t t = 0; t < r->times; ++t) {
+        length = is_straight(f, r, t, h) ? length + 1 : 0;
+        if (length > most) {
+            most = length;
+            r->low = t - length - 1;
+            r->high = t + 1;
+        }
+    }
+}
+
+static bool find_loops(adzi_folding *f)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < f->n_runs; ++i) {
+        most = f->runs[i].n_slots > most ? f->runs[i].n_slots : most;
+    }
+    const size_t bytes = most * (sizeof(adzi_fold_value) + sizeof(difference));
+    history h = { .values = adzi_alloc(bytes) };
+    if (h.values == NULL) {
+        return false;
+    }
+    h.differences = (difference *)(void *)(h.values + most);
+    for (size_t i = 0; i < f->n_runs; ++i) {
+        find_stretch(f, &f->runs[i], &h);
+    }
+    adzi_free(h.values, bytes);
+    return true;
+}
+
+/* ---- the members of families that live at one time ------------------------------------------- */
+
+/* Calls `use` for each slot of a launch, with the values at that launch and at its twin: the launch
+ * itself, or the same launch of a later time. */
+typedef void (*slot_use)(adzi_folding *f, const adzi_fold_run *r, int64_t t,
+    const adzi_fold_value *v, const adzi_fold_value *twin);
+
+static void for_slots(adzi_folding *f, const adzi_fold_run *r, int64_t t, const adzi_plan_launch *l,
+    const adzi_plan_launch *twin, slot_use use)
+{
+    adzi_fold_walk walk = adzi_fold_begin(f->c, l), other = adzi_fold_begin(f->c, twin);
+    const adzi_plan_reference *reference, *twins = NULL;
+    for (size_t at; adzi_fold_next(&walk, &at, &reference);) {
+        adzi_fold_next(&other, &at, &twins);
+        const adzi_fold_value v = adzi_fold_value_of(f, l, at, reference),
+                              w = adzi_fold_value_of(f, twin, at, twins);
+        use(f, r, t, &v, &w);
+    }
+}
+
+static void note_member(adzi_folding *f, const adzi_fold_run *r, int64_t t,
+    const adzi_fold_value *v, const adzi_fold_value *last)
+{
+    (void)r;
+    (void)t;
+    for (int side = 0; side < 2 && v->kind == ADZI_FOLD_IN_FAMILY; ++side) {
+        adzi_fold_family *of = &f->families[v->of];
+        const int64_t member = side == 0 ? v->member : last->member;
+        of->low = member < of->low ? member : of->low;
+        of->high = member > of->high ? member : of->high;
+    }
+}
+
+static void need_positions(adzi_fold_family *of, int64_t needed)
+{
+    of->positions = needed > of->positions ? needed : of->positions;
+}
+
+/* A launch of a loop, at its first time t, and at its last one. */
+static void use_in_loop(adzi_folding *f, const adzi_fold_run *r, int64_t t,
+    const adzi_fold_value *v, const adzi_fold_value *last)
+{
+    if (v->kind != ADZI_FOLD_IN_FAMILY) {
+        return;
+    }
+    adzi_fold_family *of = &f->families[v->of];
+    const int64_t times = r->high - r->low;
+    if (&f->runs[of->run] != r) {
+        const int64_t oldest = v->member < last->member ? v->member : last->member;
+        of->lasts = of->whole = true;
+        need_positions(of, of->high - oldest + 1);
+        return;
+    }
+    need_positions(of, t - v->member + 1);
+    need_positions(of, t + times - 1 - last->member + 1);
+    of->whole = of->whole || last->member - v->member != times - 1 || last->where != v->where;
+}
+
+/* A launch outside of loops. `t` is its time in the run `r`, which is NULL outside of runs. */
+static void use_alone(adzi_folding *f, const adzi_fold_run *r, int64_t t, const adzi_fold_value *v,
+    const adzi_fold_value *same)
+{
+    (void)same;
+    if (v->kind != ADZI_FOLD_IN_FAMILY) {
+        return;
+    }
+    adzi_fold_family *of = &f->families[v->of];
+    if (v->member < of->low || v->member > of->high) {
+        return;
+    }
+    const int64_t born = r == &f->runs[of->run] && t < of->high ? t : of->high;
+    of->lasts = true;
+    need_positions(of, born - v->member + 1);
+}
+
+static void use_run(adzi_folding *f, const adzi_fold_run *r, bool only_members)
+{
+    for (int64_t t = 0; t < r->times; ++t) {
+        const bool inside = t >= r->low && t < r->high;
+        if (t > r->low && inside) {
+            continue; /* the loop has been looked at as a whole */
+        }
+        for (size_t k = 0; k < r->period && (inside || !only_members); ++k) {
+            const adzi_plan_launch *l = adzi_fold_launch(f, r, t, k);
+            for_slots(f, r, t, l, inside ? adzi_fold_launch(f, r, r->high - 1, k) : l,
+                only_members ? note_member
+                : inside     ? use_in_loop
+                             : use_alone);
+        }
+    }
+}
+
+/* Finds which members loops refer to, and then how many positions each family needs. */
+static void find_positions(adzi_folding *f)
+{
+    for (size_t i = 0; i < f->n_runs; ++i) {
+        use_run(f, &f->runs[i], true);
+    }
+    size_t next = 0;
+    for (size_t i = 0; i < f->c->n_launches;) {
+        const adzi_fold_run *r = next < f->n_runs ? &f->runs[next] : NULL;
+        if (r != NULL && r->begin == i) {
+            use_run(f, r, false);
+            i += (size_t)r->times * r->period;
+            ++next;
+        } else {
+            for_slots(f, NULL, 0, &f->c->launches[i], &f->c->launches[i], use_alone);
+            ++i;
+        }
+    }
+    for (size_t i = 0; i < f->n_families; ++i) {
+        adzi_fold_family *of = &f->families[i];
+        const int64_t n = of->high - of->low + 1;
+        of->lasts = of->lasts || of->positions > 1;
+        of->positions = (of->whole && of->positions > 1) || of->positions > n ? n : of->positions;
+    }
+}
+
+/* ---- folding --------------------------------------------------------------------------------- */
+
+static bool has_loops(const adzi_folding *f)
+{
+    for (size_t i = 0; i < f->n_runs; ++i) {
+        if (f->runs[i].high > f->runs[i].low) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fold(adzi_folding *f)
+{
+    count_slots(f);
+    const size_t of_blocks = f->n_blocks * (sizeof(size_t) + sizeof(int64_t));
+    const size_t of_families = f->n_families * sizeof *f->families;
+    f->family_of = adzi_alloc(of_blocks);
+    f->families = adzi_alloc(of_families);
+    bool good = f->family_of != NULL && f->families != NULL;
+    if (good) {
+        f->member_of = (int64_t *)(void *)(f->family_of + f->n_blocks);
+        memset(f->family_of, 0xff, of_blocks);
+        find_families(f);
+        good = find_loops(f);
+    }
+    if (good && has_loops(f)) {
+        find_positions(f);
+        good = adzi_fold_write(f);
+    }
+    adzi_free(f->families, of_families);
+    adzi_free(f->family_of, of_blocks);
+    return good;
+}
+
+bool adzi_plan_fold(adzi_captured_call *c)
+{
+    adzi_folding f = { .c = c, .n_blocks = c->blocks.count };
+    if (!c->repeats || !c->masked) {
+        return true; /* bytes without meaning between the numbers cannot be compared */
+    }
+    bool good = adzi_fold_find_runs(c, &f.runs, &f.n_runs, &f.runs_capacity);
+    if (good && f.n_runs > 0) {
+        good = fold(&f);
+    }
+    adzi_free(f.runs, f.runs_capacity * sizeof *f.runs);
+    return good;
+}

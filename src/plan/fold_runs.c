@@ -1,0 +1,176 @@
+/* Finding launches that repeat themselves.
+ *
+ * A launch counts as equal to another one if they differ in addresses alone. At each launch, the
+ * distances to equal launches behind it are tried as periods, and the one that covers the most
+ * launches is taken. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "plan/fold.h"
+
+enum {
+    LEAST_TIMES = 4,   /* of a run */
+    MOST_PERIODS = 64, /* that are tried at a launch */
+    MOST_PERIOD = 1 << 16
+};
+
+static uint64_t mixed(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+/* The word of the arguments at an offset; bytes behind the end count as 0. */
+static uint64_t word_at(const adzi_captured_call *c, const adzi_plan_launch *l, size_t at)
+{
+    uint64_t word = 0;
+    const size_t left = l->size - at;
+    memcpy(&word, c->args + l->args_at + at, left < sizeof word ? left : sizeof word);
+    return word;
+}
+
+/* A number that is the same for launches that are equal. Words are added up, so that those of
+ * addresses can be taken away. */
+static uint64_t hash_of(const adzi_captured_call *c, const adzi_plan_launch *l)
+{
+    uint64_t hash = mixed(mixed((uintptr_t)l->kernel, (uintptr_t)l->function), l->size);
+    hash = mixed(mixed(mixed(hash, (uint64_t)l->units), (uint64_t)l->grain), (uintptr_t)l->op);
+    for (size_t at = 0; at < l->size; at += sizeof(uint64_t)) {
+        hash += mixed(at, word_at(c, l, at));
+    }
+    size_t at;
+    for (adzi_address_cursor all = adzi_addresses_of(l); adzi_next_address(&all, &at);) {
+        hash -= mixed(at, word_at(c, l, at));
+    }
+    return hash;
+}
+
+static bool is_address(const adzi_plan_launch *l, size_t at)
+{
+    size_t address;
+    for (adzi_address_cursor all = adzi_addresses_of(l); adzi_next_address(&all, &address);) {
+        if (address == at) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether two launches differ in addresses alone. */
+static bool are_equal(
+    const adzi_captured_call *c, const adzi_plan_launch *a, const adzi_plan_launch *b)
+{
+    if (a->kernel != b->kernel || a->function != b->function || a->size != b->size ||
+        a->units != b->units || a->grain != b->grain || a->op != b->op ||
+        a->composed != b->composed || a->addresses != b->addresses || a->fills != b->fills ||
+        memcmp(a->items, b->items, sizeof a->items) != 0) {
+        return false;
+    }
+    for (size_t at = 0; at < a->size; at += sizeof(uint64_t)) {
+        if (word_at(c, a, at) != word_at(c, b, at) && !is_address(a, at)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the search knows of all launches: their numbers, and the next launch of an equal number; n
+ * for none. */
+typedef struct search {
+    uint64_t *hashes;
+    size_t *next, *heads; /* heads: by number, the launch found last, plus 1 */
+    size_t n, n_heads;
+} search;
+
+static void find_next(const adzi_captured_call *c, search *s)
+{
+    for (size_t i = s->n; i-- > 0;) {
+        const uint64_t hash = s->hashes[i] = hash_of(c, &c->launches[i]);
+        size_t at = (size_t)(hash >> 7) % s->n_heads;
+        while (s->heads[at] != 0 && s->hashes[s->heads[at] - 1] != hash) {
+            at = (at + 1) % s->n_heads;
+        }
+        s->next[i] = s->heads[at] != 0 ? s->heads[at] - 1 : s->n;
+        s->heads[at] = i + 1;
+    }
+}
+
+/* How many launches from i on are equal to those from j on. */
+static size_t common(const search *s, size_t i, size_t j)
+{
+    size_t length = 0;
+    while (j + length < s->n && s->hashes[i + length] == s->hashes[j + length]) {
+        ++length;
+    }
+    return length;
+}
+
+/* The run from launch i on that covers the most launches; its period is 0 if there is none. */
+static adzi_fold_run longest(const search *s, size_t i)
+{
+    adzi_fold_run best = { .begin = i };
+    size_t covered = 0, tried = 0;
+    for (size_t j = s->next[i]; j < s->n && j - i <= MOST_PERIOD && tried < MOST_PERIODS;
+         j = s->next[j], ++tried) {
+        const size_t period = j - i;
+        if (best.period != 0 && period % best.period == 0) {
+            continue;
+        }
+        const size_t times = (common(s, i, j) + period) / period;
+        if (times >= LEAST_TIMES && times * period > covered) {
+            covered = times * period;
+            best.period = period;
+            best.times = (int64_t)times;
+        }
+    }
+    return best;
+}
+
+/* Whether the launches of a run are equal indeed, and not in their numbers only. */
+static bool holds(const adzi_captured_call *c, const adzi_fold_run *run)
+{
+    const size_t end = run->begin + (size_t)run->times * run->period;
+    for (size_t i = run->begin + run->period; i < end; ++i) {
+        if (!are_equal(c, &c->launches[i - run->period], &c->launches[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool find_runs(
+    const adzi_captured_call *c, const search *s, adzi_fold_run **runs, size_t *n, size_t *capacity)
+{
+    for (size_t i = 0; i < s->n;) {
+        const adzi_fold_run run = longest(s, i);
+        if (run.period == 0 || !holds(c, &run)) {
+            ++i;
+            continue;
+        }
+        if (!adzi_grow(runs, capacity, *n + 1, sizeof **runs)) {
+            return false;
+        }
+        (*runs)[(*n)++] = run;
+        i += (size_t)run.times * run.period;
+    }
+    return true;
+}
+
+bool adzi_fold_find_runs(
+    const adzi_captured_call *c, adzi_fold_run **runs, size_t *n, size_t *capacity)
+{
+    search s = { .n = c->n_launches, .n_heads = 2 * c->n_launches + 1 };
+    const size_t bytes = s.n * (sizeof *s.hashes + sizeof *s.next) + s.n_heads * sizeof *s.heads;
+    *runs = NULL;
+    *n = *capacity = 0;
+    s.hashes = adzi_alloc_zero(bytes);
+    if (s.hashes == NULL) {
+        return false;
+    }
+    s.next = (size_t *)(void *)(s.hashes + s.n);
+    s.heads = s.next + s.n;
+    find_next(c, &s);
+    const bool good = find_runs(c, &s, runs, n, capacity);
+    adzi_free(s.hashes, bytes);
+    return good;
+}
