@@ -217,7 +217,7 @@ static void carries_may_wait_for_several_steps(void **state)
     (void)state;
     program p = program_new(three_back, 3, 0);
     const size_t launches = launches_of(&p, reset_seed);
-    assert_in_range(launches, 1, 30);
+    assert_true(launches > 0 && launches <= 30);
 }
 
 static adz_status drops(adz_tensor **results, adz_tensor *const *inputs, void *user)
@@ -232,7 +232,8 @@ static void bodies_may_draw_random_numbers(void **state)
 {
     (void)state;
     program p = program_new(drops, 1, 1);
-    assert_in_range(launches_of(&p, reset_seed), 1, 40);
+    const size_t launches = launches_of(&p, reset_seed);
+    assert_true(launches > 0 && launches <= 40);
 }
 
 /* Adds each state to a tensor from outside, in place. */
@@ -255,7 +256,8 @@ static void bodies_may_write_in_place(void **state)
     (void)state;
     program p = program_new(collects, 1, 1);
     p.table = adz_zeros(ADZ_SHAPE(4), ADZ_F64);
-    assert_in_range(launches_of(&p, reset_table), 1, 40);
+    const size_t launches = launches_of(&p, reset_table);
+    assert_true(launches > 0 && launches <= 40);
 }
 
 /* Other weights in each step, some of them twice. */
@@ -328,7 +330,7 @@ static void training_steps_are_replayed(void **state)
     assert_int_equal(adz_module_to(p.after, ADZ_F64), ADZ_OK);
     p.trains = true;
     const size_t launches = launches_of(&p, reset_model);
-    assert_in_range(launches, 1, 400);
+    assert_true(launches > 0 && launches <= 400);
     adz_optimizer_release(&p.optimizer);
     adz_module_release(&p.model);
     adz_module_release(&p.after);
