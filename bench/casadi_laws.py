@@ -2,13 +2,13 @@
 """Compares laws that ship has written with the C that CasADi generates for them: a value and its Jacobian, in double.
 
     casadi_laws.py SHIP [--laws 6-32-32-6,6-64-64-6,6-512-512-512-512-6] [--compiler "gcc -O3 -march=native"]
-                   [--sides MX,SX] [--rounds 100] [--json]
+                   [--sides MX,SX,ONNX] [--rounds 100] [--json] [--all]
 
 A law is a network with tanh between linear layers, in an ONNX file. ship writes it as C; CasADi builds it from the same
-weights as an expression of matrices (MX) or of scalars (SX) and generates C. One program holds all sides, which take
-turns; the figure is the shortest mean time of a call in a round. The script ends with 1 if values or Jacobians differ.
-SX of a law with more than 10,000 weights is left out, because its file has millions of operations. Needs the Python
-packages casadi, numpy and onnx.
+weights as an expression of matrices (MX) or of scalars (SX), or reads the file itself (ONNX), and generates C. One
+program holds all sides, which take turns; the figure is the shortest mean time of a call in a round. The script ends
+with 1 if values or Jacobians differ. SX of a law with more than 10,000 weights is left out without --all, because its
+file has millions of operations. Needs the Python packages casadi (3.8 for ONNX), numpy and onnx.
 """
 
 import argparse
@@ -143,8 +143,14 @@ def expression(weights, x):
 
 
 def generate(kind, weights, folder):
-    x = getattr(ca, kind).sym("x", weights[0][0].shape[1])
-    y = expression(weights, x)
+    width = weights[0][0].shape[1]
+    if kind == "ONNX":
+        x = ca.MX.sym("x", 1, width)
+        read = ca.GraphBuilder(f"{folder}/law.onnx", {}).create("read", {"symbolic": True})
+        y = read.call([x], True, False)[0]
+    else:
+        x = getattr(ca, kind).sym("x", width)
+        y = expression(weights, x)
     code = ca.CodeGenerator(f"{kind}.c")
     code.add(ca.Function(kind, [x], [y, ca.jacobian(y, x)]))
     code.generate(f"{folder}/")
@@ -154,7 +160,7 @@ def compare(law, o):
     widths = [int(word) for word in law.split("-")]
     weights = make_weights(widths, np.random.default_rng(1))
     products = sum(w.size for w, _ in weights)
-    kinds = [kind for kind in o.sides if kind != "SX" or products <= MOST_WEIGHTS_OF_SX]
+    kinds = [kind for kind in o.sides if kind != "SX" or o.all or products <= MOST_WEIGHTS_OF_SX]
     with tempfile.TemporaryDirectory() as folder:
         write_onnx(f"{folder}/law.onnx", weights)
         subprocess.run([o.ship, f"{folder}/law.onnx", "--c", f"{folder}/law.c", "--f64", "--state", "caller",
@@ -180,9 +186,10 @@ def main():
     parser.add_argument("ship")
     parser.add_argument("--laws", default="6-32-32-6,6-64-64-6,6-512-512-512-512-6")
     parser.add_argument("--compiler", default="gcc -O3 -march=native")
-    parser.add_argument("--sides", default="MX,SX")
+    parser.add_argument("--sides", default="MX,SX,ONNX")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--all", action="store_true")
     o = parser.parse_args()
     o.ship = str(pathlib.Path(o.ship).resolve())
     o.sides = o.sides.split(",")

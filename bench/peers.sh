@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes build/peers, a Python environment with the programs that adze is compared with: PyTorch, JAX, MKL and solvers of
 # differential equations. build/peers/jax-0.4.31 is an environment of its own: the last JAX before a new runtime, in
-# which small functions take longer. Its Python must be 3.10 to 3.13.
+# which small functions take longer. Its Python must be 3.10 to 3.13. The packages whose networks bench/onnx_files.py runs
+# are left out where they cannot be had.
 #
 # usage: peers.sh [PACKAGE...]      other packages or versions, such as torch==2.4.0 jax mkl
 #                                   into build/peers alone
@@ -31,5 +32,9 @@ if [ $# -gt 0 ]; then
     install "$folder" "$@"
 else
     install "$folder" torch jax mkl numpy torchdiffeq diffrax onnx onnxruntime onnxscript
+    for package in magika rapidocr-onnxruntime ddddocr faster-whisper; do
+        "$folder/bin/python3" -m pip install --quiet --disable-pip-version-check "$package" ||
+            echo "peers.sh: bench/onnx_files.py leaves out the networks of $package" >&2
+    done
     install "$folder/jax-0.4.31" jax==0.4.31 jaxlib==0.4.31 numpy
 fi
