@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes build/peers, a Python environment with the programs that adze is compared with: PyTorch, JAX, MKL and solvers of
 # differential equations. build/peers/jax-0.4.31 is an environment of its own: the last JAX before a new runtime, in
-# which small functions take longer. Its Python must be 3.10 to 3.13. The packages whose networks bench/onnx_files.py runs
-# are left out where they cannot be had.
+# which small functions take longer. Its Python must be 3.10 to 3.13. Packages whose networks bench/onnx_files.py runs are
+# left out where they cannot be had.
 #
 # usage: peers.sh [PACKAGE...]      other packages or versions, such as torch==2.4.0 jax mkl
 #                                   into build/peers alone
