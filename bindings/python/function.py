@@ -103,6 +103,8 @@ class Function:
         type_, name = p['type'], p['name']
         if type_ == 'adz_tensor_list':
             return self.tensor_list(p)
+        if type_ == 'adz_generator_state':
+            return self.state(p)
         given, value = default(self.name, p)
         c, shown = self.constant(value, type_) if given else ('', '')
         at, said = self.argument(name, not given, shown)
@@ -113,6 +115,14 @@ class Function:
             self.declared.append(f'{type_} p_{name} = {start};')
         self.assign(p, at, said, f'p_{name}')
         self.passed.append(f'p_{name}')
+
+    def state(self, p):
+        """The two numbers of a generator's state, as generator_get_state gives them."""
+        self.declared.append(f'adz_generator_state p_{p["name"]} = {{ 0, 0 }};')
+        for field in ('seed', 'offset'):
+            at, said = self.argument(field, True)
+            self.convert(at, f'adzp_uint64(&call, v[{at}], {said}, &p_{p["name"]}.{field})')
+        self.passed.append(f'p_{p["name"]}')
 
     def tensor_list(self, p):
         at, said = self.argument(p['name'], True)
@@ -225,7 +235,7 @@ class Function:
         s = self.table['structs'][to]
         init = self.table['functions'].get(s['init'])
         if not s['sized'] or not init or len(init['parameters']) != 2 or s['retained']:
-            return self.unknown(p)
+            return self.passed.append('NULL') if p['nullable'] else self.unknown(p)
         name = p['name']
         self.declared.append(f'{to} o_{name};')
         self.before.append(f'{to}_init(&o_{name}, sizeof o_{name});')
@@ -319,6 +329,11 @@ class Function:
         if p['nullable']:
             return self.passed.append('NULL')
         fields = self.table['structs'][to]['fields']
+        if self.name.endswith('_load'): # it says what is to be filled, such as a model from a file
+            self.struct(p)
+            counters = [f for f in fields[1:] if f['type'] == 'int64_t']
+            values = ', '.join(f'"{f["name"]}", PyLong_FromLongLong(o_{name}.{f["name"]})' for f in counters)
+            return self.outputs.append(f'Py_BuildValue("{{{",".join(["sN"] * len(counters))}}}", {values})')
         made = []
         for f in fields:
             if f['type'] in self.table['enums']:

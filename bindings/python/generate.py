@@ -19,7 +19,7 @@ class Extension:
     def __init__(self, table):
         self.table, self.functions, self.skipped = table, {}, {}
         for name, f in table['functions'].items():
-            why = left_out(name)
+            why = left_out(name) # functions that call others are tried: some have conversions
             try:
                 if why:
                     raise Skip(why)

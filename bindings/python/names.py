@@ -39,6 +39,12 @@ LEFT_OUT = {
     r'adz_assert_all': 'the library keeps the address of the message',
     r'adz_(tokenizer_from_memory|loader_next|loader_get_rows)': 'adze.utils.data',
     r'adz_tensor_to_string': 'Tensor.__repr__',
+    r'adz_dataset_split': 'indices of tensors, and adz_dataset_split_rows',
+    r'adz_(loader_set_position|scheduler_get_state)': 'adze.load_checkpoint restores them',
+    r'adz_flat_parameters_slice_at': 'for programs that send gradients themselves',
+    r'adz_gpt2_(attention|block)_new': 'gpt2_model_new makes them',
+    r'adz_fastai_(encoder_new|language_model_new|text_classifier_new|old_index|lr_range|token_rules)':
+        'they need what adz_fastai_config_init fills for an architecture',
 }
 
 # PyTorch's defaults that no header names. A parameter of any function, or of one.
@@ -117,9 +123,12 @@ DTYPE_NEEDED = {'adz_to', 'adz_module_to', 'adz_module_store_weights', 'adz_dtyp
                 'adz_promote_types', 'adz_check_parameter_dtype'}
 
 
-def left_out(name):
+def left_out(name, f=None):
     """Why a function has none of its own; None if it has one."""
-    return next((why for pattern, why in LEFT_OUT.items() if re.fullmatch(pattern, name)), None)
+    calls = f is not None and any(p['role'] == 'callback' or p['type'] == 'const adz_tensor_function *'
+                                  for p in f['parameters'])
+    why = next((why for pattern, why in LEFT_OUT.items() if re.fullmatch(pattern, name)), None)
+    return why or ('it calls a function, which may be called after the call is over' if calls else None)
 
 
 def default(function, p):

@@ -117,4 +117,4 @@ def get_default_dtype():
 
 from . import autograd, func, nn, optim, utils  # noqa: E402, F401
 from ._plan import Plan, capture  # noqa: E402, F401
-from ._files import load, save  # noqa: E402, F401
+from ._files import load, load_checkpoint, save, save_checkpoint  # noqa: E402, F401

@@ -20,3 +20,22 @@ def load(path):
     made = {_adze.safetensors_name_at(file, i): _adze.safetensors_at(file, i).clone()
             for i in range(_adze.safetensors_count(file))}
     return made['tensor'] if list(made) == ['tensor'] else made
+
+
+def _held(model, optimizer, schedulers, generators, loader):
+    from .nn.layers import handle_of
+    return {'model': None if model is None else handle_of(model),
+            'optimizer': None if optimizer is None else optimizer._handle,
+            'schedulers': [s._handle for s in schedulers], 'generators': list(generators),
+            'loader': None if loader is None else loader._handle}
+
+
+def save_checkpoint(path, model=None, optimizer=None, schedulers=(), generators=(), loader=None, epoch=0, step=0):
+    """Writes all that a training needs to go on: weights, the optimizer's state, rates, random numbers, the position
+    in the data. The model is a layer of the library or a Sequential of layers."""
+    _adze.checkpoint_save(path=path, epoch=epoch, step=step, **_held(model, optimizer, schedulers, generators, loader))
+
+
+def load_checkpoint(path, model=None, optimizer=None, schedulers=(), generators=(), loader=None):
+    """Restores what save_checkpoint has written, bit by bit; gives {'epoch': ..., 'step': ...}."""
+    return _adze.checkpoint_load(path=path, **_held(model, optimizer, schedulers, generators, loader))

@@ -37,6 +37,7 @@ typedef struct adzp_tensor_object {
 typedef struct adzp_handle_object {
     PyObject_HEAD void *p;
     PyObject *kept; /* a list, or NULL */
+    bool ends; /* the object of the library ends with this one; false if it belongs to another */
 } adzp_handle_object;
 
 /* What the library calls its kinds of objects, and how one of them ends. */

@@ -165,7 +165,7 @@ static int handle_clear(PyObject *self)
     /* The library may still call what is kept: the object ends before it. */
     adzp_handle_object *object = (adzp_handle_object *)self;
     const adzp_handle_kind *kind = kind_of(Py_TYPE(self));
-    if (object->p != NULL && kind != NULL && kind->end != NULL) {
+    if (object->p != NULL && object->ends && kind != NULL && kind->end != NULL) {
         kind->end(&object->p);
         if (adzp_raise()) {
             PyErr_WriteUnraisable(NULL);
@@ -245,18 +245,13 @@ PyObject *adzp_from_handle(const adzp_handle_kind *kind, void *p, bool owned, Py
         return Py_NewRef(Py_None);
     }
     PyObject *made = NULL;
-    bool ours = owned || kind->keep != NULL;
-    if (ours) {
-        adzp_handle_object *object =
-            PyObject_GC_New(adzp_handle_object, (PyTypeObject *)kind->type);
-        if (object != NULL) {
-            object->p = owned ? p : kind->keep(p);
-            object->kept = NULL;
-            made = (PyObject *)object;
-            PyObject_GC_Track(made);
-        }
-    } else {
-        PyErr_Format(PyExc_TypeError, "%s belongs to another object", kind->name);
+    adzp_handle_object *object = PyObject_GC_New(adzp_handle_object, (PyTypeObject *)kind->type);
+    if (object != NULL) {
+        object->p = owned || kind->keep == NULL ? p : kind->keep(p);
+        object->ends = owned || kind->keep != NULL;
+        object->kept = NULL;
+        made = (PyObject *)object;
+        PyObject_GC_Track(made);
     }
     if (made != NULL && !owned && !adzp_keep(made, owner)) {
         Py_CLEAR(made);

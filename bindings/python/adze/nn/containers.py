@@ -40,7 +40,18 @@ class Sequential(_Numbered):
             for name, m in modules[0].items():
                 self.add_module(name, m)
         else:
-            self.extend(modules)
+            for m in modules:
+                self.add_module(str(len(self)), m)
+        self._fused() # now, because a captured step cannot make modules
+
+    def append(self, module):
+        super().append(module)
+        self._fused()
+        return self
+
+    def __setitem__(self, i, module):
+        super().__setitem__(i, module)
+        self._fused()
 
     def _fused(self):
         """A Sequential of the library over the same layers; None if one of them is written in Python."""
@@ -64,6 +75,7 @@ class Sequential(_Numbered):
     def train(self, mode=True):
         super().train(mode)
         self.__dict__['_joined'] = (None, None) # whose modules may have been set one by one
+        self._fused()
         return self
 
     def __call__(self, x):

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Every public function of the library is one of the package, or bindings/python/names.py says why it is not.
+
+    test_complete.py adze.json
+"""
+import json
+import pathlib
+import sys
+import unittest
+
+import adze
+from adze import _adze, nn
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(TOP / 'bindings/python'))
+import names # noqa: E402
+
+TABLE = json.loads(pathlib.Path(sys.argv.pop(1)).read_text(encoding='utf-8'))
+
+
+class Complete(unittest.TestCase):
+    def test_functions(self):
+        unknown = [name for name, f in TABLE['functions'].items()
+                   if not hasattr(_adze, name[4:]) and names.left_out(name, f) is None]
+        self.assertEqual(unknown, [], 'give them conversions, or a reason in bindings/python/names.py')
+
+    def test_reasons_are_needed(self):
+        for pattern in names.LEFT_OUT:
+            self.assertTrue(any(names.re.fullmatch(pattern, name) for name in TABLE['functions']), pattern)
+
+    def test_operators_and_layers(self):
+        for name, f in TABLE['functions'].items():
+            if f['header'].startswith('adze/ops/') and hasattr(_adze, name[4:]):
+                self.assertTrue(hasattr(adze, name[4:]), name)
+        for name in ('Linear', 'Conv2d', 'LSTM', 'TransformerEncoderLayer', 'CrossEntropyLoss', 'BatchNorm1d'):
+            self.assertIn('torch.nn.' + name, getattr(nn, name).__doc__)
+            self.assertIn('Arguments:', getattr(nn, name).__doc__)
+
+    def test_errors(self):
+        for name in TABLE['enums']['adz_status']['values']:
+            if name != 'ADZ_OK':
+                made = getattr(adze, name.removeprefix('ADZ_ERR_').capitalize() + 'Error')
+                self.assertTrue(issubclass(made, adze.Error))
+
+
+if __name__ == '__main__':
+    unittest.main()
