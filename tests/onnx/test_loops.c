@@ -2,6 +2,7 @@
 #include "adze/adze.h"
 #include "adze/onnx.h"
 #include "errors.h"
+#include "export/c99/write/write_c.h"
 #include "export/loop_functions.h"
 #include "temporary.h"
 
@@ -62,9 +63,67 @@ static void other_numbers_of_rows(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- as C ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    adz_module *net;
+    adz_tensor *x;
+} called;
+
+static adz_tensor *call(void *user)
+{
+    called *c = user;
+    return adz_module_forward(c->net, c->x);
+}
+
+/* The characters, but for digits, of the C file of a network that is read from net.onnx. */
+static size_t text_as_c(adz_tensor *x)
+{
+    called c = { adz_onnx_load(temporary_path("net.onnx"), NULL), x };
+    const adzi_export what = { .function = call, .user = &c, .inputs = { &c.x, 1 } };
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.libm = true;
+    if (c.net == NULL || adzi_write_c("write", temporary_path("net.c"), &what, 1, &o) != ADZ_OK) {
+        fail_msg("%s", adz_error_message());
+    }
+    adz_module_release(&c.net);
+    FILE *file = fopen(temporary_path("net.c"), "r");
+    assert_non_null(file);
+    size_t n = 0;
+    for (int letter = fgetc(file); letter != EOF; letter = fgetc(file)) {
+        n += letter < '0' || letter > '9';
+    }
+    fclose(file);
+    return n;
+}
+
+/* Scan, Loop and If are a scan, a while loop and a branch in an export again. */
+static void loops_stay_loops(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *cell = loop_cell();
+    for (size_t i = 0; i < n_loop_functions; ++i) {
+        size_t text[2];
+        for (int k = 0; k < 2; ++k) {
+            const int64_t steps = k == 0 ? 12 : 1200;
+            adz_tensor *x = adz_randn(ADZ_SHAPE(steps, LOOP_WIDTH), ADZ_F32);
+            const adz_status status =
+                loop_write_onnx(&loop_functions[i], cell, x, temporary_path("net.onnx"));
+            assert_int_equal(status, ADZ_OK);
+            text[k] = text_as_c(x);
+        }
+        if (text[0] != text[1]) {
+            fail_msg("%s: %zu and %zu characters", loop_functions[i].name, text[0], text[1]);
+        }
+    }
+    adz_module_release(&cell);
+    adz_scope_close(scope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(loops_are_read_again),
-        cmocka_unit_test(other_numbers_of_rows) };
+        cmocka_unit_test(other_numbers_of_rows), cmocka_unit_test(loops_stay_loops) };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

@@ -1,67 +1,57 @@
 /* If, Loop and Scan: nodes that run graphs inside them. */
-#include "run.h"
+#include "control.h"
 
 #include "adze/ops/compare.h"
 #include "adze/ops/shape.h"
 
-/* A value between two runs of a graph. */
-typedef struct carried {
-    adz_tensor *t; /* kept */
-    reader_numbers *numbers;
-} carried;
-
-static void end(carried *value)
+void adzi_reader_end(reader_carried *value)
 {
     if (value->t != NULL) {
         adz_release(&value->t);
     }
-    *value = (carried){ 0 };
+    *value = (reader_carried){ 0 };
 }
 
-/* What a value of a run is. The tensor is kept, for it may end with the value. */
-static carried take(reader_run *run, size_t value)
+reader_carried adzi_reader_take(reader_run *run, size_t value)
 {
     if (run->slots[value].numbers != NULL) {
-        return (carried){ .numbers = run->slots[value].numbers };
+        return (reader_carried){ .numbers = run->slots[value].numbers };
     }
     adz_tensor *t = adzi_reader_value(run, value);
-    return (carried){ .t = t != NULL ? adz_keep(t) : NULL };
+    return (reader_carried){ .t = t != NULL ? adz_keep(t) : NULL };
 }
 
-/* Gives a value to a run, which ends it. */
-static void give(reader_run *run, size_t value, carried *given)
+void adzi_reader_give(reader_run *run, size_t value, reader_carried *given)
 {
     adzi_reader_drop(run, value);
     run->slots[value] =
         (reader_slot){ .t = given->t, .owned = given->t != NULL, .numbers = given->numbers };
-    *given = (carried){ 0 };
+    *given = (reader_carried){ 0 };
 }
 
 /* Sets output i of the node. */
-static void put(const reader_call *call, size_t i, carried *value)
+static void put(const reader_call *call, size_t i, reader_carried *value)
 {
     if (value->numbers != NULL && adzi_reader_wants(call, i)) {
-        give(call->run, call->node->outputs[i], value);
+        adzi_reader_give(call->run, call->node->outputs[i], value);
     } else if (value->t != NULL) {
         adzi_reader_set(call, i, adzi_reader_another(value->t));
     }
-    end(value);
+    adzi_reader_end(value);
 }
 
-static reader_graph *graph_of(const reader_call *call, const char *name)
+reader_graph *adzi_reader_graph_of(const reader_call *call, const char *name)
 {
     return adzi_reader_attribute(call->node, name)->graph;
 }
 
-/* Runs a graph whose inputs are given, and takes its outputs. What the graph made by the way ends.
- */
-static adz_status run_graph(
-    const reader_call *call, const reader_graph *graph, carried *outputs, size_t n)
+adz_status adzi_reader_run_graph(
+    const reader_call *call, const reader_graph *graph, reader_carried *outputs, size_t n)
 {
     adz_scope *scope = adz_scope_open();
     adz_status status = adzi_reader_nodes(call->run, graph);
     for (size_t i = 0; i < n && status == ADZ_OK; ++i) {
-        outputs[i] = take(call->run, graph->outputs[i].value);
+        outputs[i] = adzi_reader_take(call->run, graph->outputs[i].value);
         status = adz_error_code();
     }
     for (size_t i = 0; i < graph->n_outputs; ++i) {
@@ -90,7 +80,7 @@ static bool read_number(const reader_call *call, size_t i, int64_t *number)
 }
 
 /* Whether a condition that a graph computed holds. */
-static bool read_condition(const reader_call *call, const carried *value, bool *holds)
+static bool read_condition(const reader_call *call, const reader_carried *value, bool *holds)
 {
     if (value->numbers != NULL && value->numbers->n == 1) {
         *holds = value->numbers->at[0].i != 0;
@@ -110,15 +100,15 @@ static bool read_condition(const reader_call *call, const carried *value, bool *
     return true;
 }
 
-static carried *make_room(const reader_call *call, size_t n)
+static reader_carried *make_room(const reader_call *call, size_t n)
 {
-    return adzi_reader_alloc(&call->run->arena, n > 0 ? n : 1, sizeof(carried));
+    return adzi_reader_alloc(&call->run->arena, n > 0 ? n : 1, sizeof(reader_carried));
 }
 
-static void end_all(carried *values, size_t n)
+static void end_all(reader_carried *values, size_t n)
 {
     for (size_t i = 0; values != NULL && i < n; ++i) {
-        end(&values[i]);
+        adzi_reader_end(&values[i]);
     }
 }
 
@@ -147,12 +137,16 @@ static adz_tensor *run_if(const reader_call *call)
 {
     int64_t holds;
     const size_t n = call->node->n_outputs;
-    carried *values = make_room(call, n);
+    if (!adzi_reader_is_host(call->run, call->node->inputs[0])) {
+        return adzi_reader_branch(call);
+    }
+    reader_carried *values = make_room(call, n);
     if (values == NULL || !read_number(call, 0, &holds)) {
         return NULL;
     }
-    const reader_graph *branch = graph_of(call, holds != 0 ? "then_branch" : "else_branch");
-    if (run_graph(call, branch, values, n) == ADZ_OK) {
+    const reader_graph *branch =
+        adzi_reader_graph_of(call, holds != 0 ? "then_branch" : "else_branch");
+    if (adzi_reader_run_graph(call, branch, values, n) == ADZ_OK) {
         for (size_t i = 0; i < n; ++i) {
             put(call, i, &values[i]);
         }
@@ -190,7 +184,7 @@ typedef struct gathered {
     size_t n, room;
 } gathered;
 
-static adz_status gather(const reader_call *call, gathered *list, carried *value)
+static adz_status gather(const reader_call *call, gathered *list, reader_carried *value)
 {
     if (list->n == list->room) {
         const size_t room = list->room == 0 ? 16 : 2 * list->room;
@@ -242,37 +236,37 @@ static void end_gathered(gathered *lists, size_t n)
 }
 
 /* The number of a turn, or a truth value. */
-static carried host_number(const reader_call *call, adz_dtype dtype, int64_t number)
+static reader_carried host_number(const reader_call *call, adz_dtype dtype, int64_t number)
 {
     reader_numbers *numbers = adzi_reader_numbers(call, dtype, ADZ_SHAPE_SCALAR);
     if (numbers != NULL) {
         numbers->at[0].i = number;
     }
-    return (carried){ .numbers = numbers };
+    return (reader_carried){ .numbers = numbers };
 }
 
 /* One turn of a Loop: outputs become the states of the next one. */
-static adz_status turn(const reader_call *call, int64_t i, carried *outputs, size_t states,
+static adz_status turn(const reader_call *call, int64_t i, reader_carried *outputs, size_t states,
     gathered *lists, bool *goes_on)
 {
-    const reader_graph *body = graph_of(call, "body");
-    carried count = host_number(call, ADZ_I64, i), holds = host_number(call, ADZ_BOOL, 1);
+    const reader_graph *body = adzi_reader_graph_of(call, "body");
+    reader_carried count = host_number(call, ADZ_I64, i), holds = host_number(call, ADZ_BOOL, 1);
     if (count.numbers == NULL || holds.numbers == NULL) {
         return adz_error_code();
     }
-    give(call->run, body->inputs[0].value, &count);
-    give(call->run, body->inputs[1].value, &holds);
+    adzi_reader_give(call->run, body->inputs[0].value, &count);
+    adzi_reader_give(call->run, body->inputs[1].value, &holds);
     for (size_t k = 0; k < states; ++k) {
-        give(call->run, body->inputs[2 + k].value, &outputs[1 + k]);
+        adzi_reader_give(call->run, body->inputs[2 + k].value, &outputs[1 + k]);
     }
-    adz_status status = run_graph(call, body, outputs, body->n_outputs);
+    adz_status status = adzi_reader_run_graph(call, body, outputs, body->n_outputs);
     if (status == ADZ_OK && !read_condition(call, &outputs[0], goes_on)) {
         status = adz_error_code();
     }
-    end(&outputs[0]);
+    adzi_reader_end(&outputs[0]);
     for (size_t k = 1 + states; k < body->n_outputs && status == ADZ_OK; ++k) {
         status = gather(call, &lists[k - 1 - states], &outputs[k]);
-        end(&outputs[k]);
+        adzi_reader_end(&outputs[k]);
     }
     return status;
 }
@@ -283,7 +277,12 @@ static adz_tensor *run_loop(const reader_call *call)
     const size_t states = node->n_inputs > 2 ? node->n_inputs - 2 : 0;
     const size_t n_lists = node->n_outputs - states;
     int64_t most = INT64_MAX, holds = 1;
-    carried *outputs = make_room(call, node->n_outputs + 1);
+    bool fits;
+    adz_tensor *done = adzi_reader_loop(call, &fits);
+    if (fits) {
+        return done;
+    }
+    reader_carried *outputs = make_room(call, node->n_outputs + 1);
     gathered *lists = adzi_reader_alloc(&call->run->arena, n_lists + 1, sizeof *lists);
     if (outputs == NULL || lists == NULL ||
         (adzi_reader_has(call, 0) && !read_number(call, 0, &most)) ||
@@ -291,7 +290,7 @@ static adz_tensor *run_loop(const reader_call *call)
         return NULL;
     }
     for (size_t k = 0; k < states; ++k) {
-        outputs[1 + k] = take(call->run, node->inputs[2 + k]);
+        outputs[1 + k] = adzi_reader_take(call->run, node->inputs[2 + k]);
     }
     bool goes_on = holds != 0;
     adz_status status = adz_error_code();
@@ -372,24 +371,25 @@ static int64_t read_scanned(const reader_call *call, size_t states, scanned *inp
 
 /* One turn of a Scan. */
 static adz_status scan_turn(const reader_call *call, const scanned *inputs, int64_t i,
-    int64_t turns, carried *outputs, size_t states, gathered *lists)
+    int64_t turns, reader_carried *outputs, size_t states, gathered *lists)
 {
-    const reader_graph *body = graph_of(call, "body");
+    const reader_graph *body = adzi_reader_graph_of(call, "body");
     adz_scope *scope = adz_scope_open();
     for (size_t k = 0; k < states; ++k) {
-        give(call->run, body->inputs[k].value, &outputs[k]);
+        adzi_reader_give(call->run, body->inputs[k].value, &outputs[k]);
     }
     for (size_t k = states; k < body->n_inputs; ++k) {
         const scanned *in = &inputs[k - states];
         adz_tensor *t = adz_select(in->t, in->dim, in->backward ? turns - 1 - i : i);
-        carried value = { .t = t != NULL ? adz_keep(t) : NULL };
-        give(call->run, body->inputs[k].value, &value);
+        reader_carried value = { .t = t != NULL ? adz_keep(t) : NULL };
+        adzi_reader_give(call->run, body->inputs[k].value, &value);
     }
     adz_status status = adz_error_code();
-    status = status == ADZ_OK ? run_graph(call, body, outputs, body->n_outputs) : status;
+    status =
+        status == ADZ_OK ? adzi_reader_run_graph(call, body, outputs, body->n_outputs) : status;
     for (size_t k = states; k < body->n_outputs && status == ADZ_OK; ++k) {
         status = gather(call, &lists[k - states], &outputs[k]);
-        end(&outputs[k]);
+        adzi_reader_end(&outputs[k]);
     }
     adz_scope_close(scope);
     return status;
@@ -400,15 +400,20 @@ static adz_tensor *run_scan(const reader_call *call)
     const reader_node *node = call->node;
     const size_t n_scanned = (size_t)adzi_reader_int(call, "num_scan_inputs", 1);
     const size_t states = node->n_inputs - n_scanned, n_lists = node->n_outputs - states;
+    bool fits;
+    adz_tensor *done = adzi_reader_scan(call, &fits);
+    if (fits) {
+        return done;
+    }
     scanned *inputs = adzi_reader_alloc(&call->run->arena, n_scanned, sizeof *inputs);
-    carried *outputs = make_room(call, node->n_outputs);
+    reader_carried *outputs = make_room(call, node->n_outputs);
     gathered *lists = adzi_reader_alloc(&call->run->arena, n_lists + 1, sizeof *lists);
     if (inputs == NULL || outputs == NULL || lists == NULL) {
         return NULL;
     }
     const int64_t turns = read_scanned(call, states, inputs);
     for (size_t k = 0; k < states && turns >= 0; ++k) {
-        outputs[k] = take(call->run, node->inputs[k]);
+        outputs[k] = adzi_reader_take(call->run, node->inputs[k]);
     }
     adz_status status = adz_error_code();
     for (int64_t i = 0; i < turns && status == ADZ_OK; ++i) {
