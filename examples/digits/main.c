@@ -59,23 +59,23 @@ static void train_and_report(const options *o)
     const bool loaded = o->load != NULL;
     model m = { 0 };
     if (loaded) {
-        m = load_model(o->load);
+        m = load_digits(o->load);
     }
     problem p = load_problem(o, loaded ? &m : NULL);
     if (!loaded) {
-        m = new_model(&o->network, p.height, p.width, p.range);
+        m = new_digits(&o->network, p.height, p.width, p.range);
     }
     print_header(&m, &p);
     history h = train(o, &m, &p);
     print_end(o, &h);
-    save_model(&m, o->save);
+    save_digits(&m, o->save);
     write_history(o->history, &h);
     stop_listening();
     printf("model: %s, history: %s\n", o->save, o->history);
     print_report(o, &m, &p, &h);
     free(h.epochs);
     free_problem(&p);
-    free_model(&m);
+    free_digits(&m);
 }
 
 static void predict(const options *o)
@@ -83,11 +83,11 @@ static void predict(const options *o)
     const file_use files[] = { { "output", o->output, true }, { "predict", o->predict, false },
         { "load", o->load, false } };
     check_files(files, sizeof files / sizeof *files);
-    model m = load_model(o->load);
+    model m = load_digits(o->load);
     adz_dataset *rows = load_unknown(o, &m);
     report_predictions(o, &m, rows);
     adz_dataset_release(&rows);
-    free_model(&m);
+    free_digits(&m);
 }
 
 int main(int argc, char **argv)

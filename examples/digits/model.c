@@ -1,9 +1,50 @@
-/* Builds the network, and saves and loads it with the size of its images. */
+/* The options of the network. Builds it, and saves and loads it with the size of its images. */
 #include "model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static void read_channels(void *to, char *text)
+{
+    network *n = to;
+    n->n_channels = 0;
+    for (char *next = text; next != NULL;) {
+        char *size = next, *comma = strchr(size, ',');
+        next = comma != NULL ? comma + 1 : NULL;
+        if (comma != NULL) {
+            *comma = '\0';
+        }
+        if (n->n_channels == MAX_CHANNELS) {
+            usage_error("--channels: more than %d convolutions", MAX_CHANNELS);
+        }
+        n->channels[n->n_channels++] = whole("channels", size, 1, 4096);
+    }
+}
+
+const char *channels_text(const network *n, char *buffer, size_t size)
+{
+    size_t used = 0;
+    buffer[0] = '\0';
+    for (int i = 0; i < n->n_channels && used < size; ++i) {
+        used += (size_t)snprintf(
+            buffer + used, size - used, "%s%lld", i > 0 ? "," : "", (long long)n->channels[i]);
+    }
+    return buffer;
+}
+
+size_t network_options(network *n, argument *table)
+{
+    const argument all[] = {
+        OPTION_READ("channels", n, read_channels),
+        OPTION_WHOLE("hidden", &n->hidden, 0, 1 << 16),
+        OPTION_NUMBER("dropout", &n->dropout, 0, 0.99),
+    };
+    memcpy(table, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
 
 /* ---- building -------------------------------------------------------------------------------- */
 
@@ -52,12 +93,12 @@ static adz_module *build(const network *n, int64_t height, int64_t width)
     return root;
 }
 
-model new_model(const network *n, int64_t height, int64_t width, double range)
+model new_digits(const network *n, int64_t height, int64_t width, double range)
 {
     return (model){ build(n, height, width), *n, height, width, range };
 }
 
-void free_model(model *m)
+void free_digits(model *m)
 {
     adz_module_release(&m->root);
 }
@@ -80,7 +121,7 @@ static void set_number(adz_safetensors *file, const char *key, double value)
     adz_safetensors_set_metadata(file, key, number_text(value, text));
 }
 
-void save_model(const model *m, const char *path)
+void save_digits(const model *m, const char *path)
 {
     char key[64], value[256];
     network n = m->network;
@@ -116,7 +157,7 @@ static int64_t read_side(const char *path, adz_safetensors *file, const char *ke
     return whole(key, metadata_text(path, file, key), SHORTEST_SIDE, LONGEST_SIDE);
 }
 
-model load_model(const char *path)
+model load_digits(const char *path)
 {
     char key[64];
     model m = { 0 };

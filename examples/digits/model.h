@@ -13,13 +13,13 @@ typedef struct model {
     double range;          /* the pixel that it sees as 1 */
 } model;
 
-model new_model(const network *n, int64_t height, int64_t width, double range);
+model new_digits(const network *n, int64_t height, int64_t width, double range);
 
-/* Loads a model that save_model wrote. */
-model load_model(const char *path);
+/* Loads a model that save_digits wrote. */
+model load_digits(const char *path);
 
-void save_model(const model *m, const char *path);
-void free_model(model *m);
+void save_digits(const model *m, const char *path);
+void free_digits(model *m);
 
 /* Images as the network sees them: a new tensor of pixels from 0 to 1. */
 adz_tensor *scaled(const model *m, adz_tensor *pixels);

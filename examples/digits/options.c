@@ -79,34 +79,6 @@ static const char help[] =
     "test_loss=... epochs=... seconds=...; linear is a linear classifier of the\n"
     "pixels, on the same images.\n";
 
-static void read_channels(void *to, char *text)
-{
-    network *n = to;
-    n->n_channels = 0;
-    for (char *next = text; next != NULL;) {
-        char *size = next, *comma = strchr(size, ',');
-        next = comma != NULL ? comma + 1 : NULL;
-        if (comma != NULL) {
-            *comma = '\0';
-        }
-        if (n->n_channels == MAX_CHANNELS) {
-            usage_error("--channels: more than %d convolutions", MAX_CHANNELS);
-        }
-        n->channels[n->n_channels++] = whole("channels", size, 1, 4096);
-    }
-}
-
-const char *channels_text(const network *n, char *buffer, size_t size)
-{
-    size_t used = 0;
-    buffer[0] = '\0';
-    for (int i = 0; i < n->n_channels && used < size; ++i) {
-        used += (size_t)snprintf(
-            buffer + used, size - used, "%s%lld", i > 0 ? "," : "", (long long)n->channels[i]);
-    }
-    return buffer;
-}
-
 static void read_size(void *to, char *text)
 {
     options *o = to;
@@ -117,17 +89,6 @@ static void read_size(void *to, char *text)
     *cross = '\0';
     o->height = whole("size", text, SHORTEST_SIDE, LONGEST_SIDE);
     o->width = whole("size", cross + 1, SHORTEST_SIDE, LONGEST_SIDE);
-}
-
-size_t network_options(network *n, argument *table)
-{
-    const argument all[] = {
-        OPTION_READ("channels", n, read_channels),
-        OPTION_WHOLE("hidden", &n->hidden, 0, 1 << 16),
-        OPTION_NUMBER("dropout", &n->dropout, 0, 0.99),
-    };
-    memcpy(table, all, sizeof all);
-    return sizeof all / sizeof *all;
 }
 
 static const options defaults = {

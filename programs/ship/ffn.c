@@ -21,25 +21,39 @@ static void end(net *n)
     free(n->own);
 }
 
-/* A file of another program may be a model, too, but says less about its network. */
+/* Why files of other programs are refused, by what their metadata has. */
+static const struct other {
+    const char *key, *reason;
+} others[] = {
+    { "tokenizer",
+        "text-classifier has saved this file; its input is a text of any length, which has no "
+        "fixed shape" },
+    { "span",
+        "forecast has saved this file; its forecasts come from an ensemble and the series before "
+        "them, not from one network" },
+};
+
 static void check_origin(const char *path)
 {
     adz_safetensors *file = adz_safetensors_load(path, NULL);
     if (adz_safetensors_get_metadata(file, "activation") == NULL) {
-        fail("%s: ffn-regression has not saved this file, and networks of other programs cannot be "
-             "rebuilt from their files; give an ONNX file, as char-lm --export-onnx and "
-             "adz_module_write_onnx write it",
+        for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+            if (adz_safetensors_get_metadata(file, others[i].key) != NULL) {
+                fail("%s: %s", path, others[i].reason);
+            }
+        }
+        fail(
+            "%s: neither ffn-regression nor digits has saved this file, and networks of other programs "
+            "cannot be rebuilt from their files; give an ONNX file, as char-lm --export-onnx and "
+            "adz_module_write_onnx write it",
             path);
     }
     adz_safetensors_free(&file);
 }
 
-net load_ffn(const char *path, const network_options *o)
+net load_ffn(const char *path, const reading_options *o)
 {
     check_origin(path);
-    if (o->n_shapes > 0) {
-        fail("%s: --inputs is for ONNX files; this one says how many inputs there are", path);
-    }
     model *m = allocate(sizeof *m);
     *m = load_model(path, NULL);
     adz_module_to(m->root, o->dtype);

@@ -239,7 +239,7 @@ static void check_size(const law *l, const law_function *functions)
     }
 }
 
-law load_law(const char *path, const network_options *o, const law_function *functions)
+law load_law(const char *path, const reading_options *o, const law_function *functions)
 {
     law l = { .n = load_network(path, o) };
     make_inputs(&l);

@@ -51,7 +51,7 @@ void list_functions(law_function *functions);
 
 /* Loads a network with random inputs. Ends the program if derivatives are wanted of a network
  * that has no floats among its inputs or results. */
-law load_law(const char *path, const network_options *o, const law_function *functions);
+law load_law(const char *path, const reading_options *o, const law_function *functions);
 
 /* Makes the tensors of a law whose network is set. */
 void make_inputs(law *l);

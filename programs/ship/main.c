@@ -1,4 +1,4 @@
-/* Writes a network of an ONNX file, or one that ffn-regression has saved, as C with its
+/* Writes a network of an ONNX file, or one that ffn-regression or digits has saved, as C with its
  * derivatives. ship --help lists the options. */
 #include <libgen.h>
 #include <locale.h>
@@ -25,7 +25,7 @@ static const char help[] =
     "usage: ship MODEL --c FILE.c [options]\n"
     "\n"
     "  MODEL           NET.onnx, an ONNX file of any program; or a file that the\n"
-    "                  example ffn-regression has saved\n"
+    "                  example ffn-regression or digits has saved\n"
     "  --c FILE.c      where the functions go; a header comes next to it, which lists\n"
     "                  the arrays of each function. NAME is the file's name without\n"
     "                  .c. NAME_run computes the network\n"
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
     report_errors();
     adz_manual_seed(1);
     paths p = paths_of(&o);
-    const network_options n = { o.f64 ? ADZ_F64 : ADZ_F32, o.shapes, o.n_shapes };
+    const reading_options n = { o.f64 ? ADZ_F64 : ADZ_F32, o.shapes, o.n_shapes };
     law l = load_law(o.model, &n, o.functions);
     if (o.casadi) {
         check_for_casadi(&l);

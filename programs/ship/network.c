@@ -1,4 +1,5 @@
 /* Files by their kind. */
+#include "../../examples/shared/command_line.h"
 #include "network.h"
 
 bool is_float(const port *p)
@@ -21,9 +22,17 @@ int64_t count_floats(const port *ports, size_t n)
     return count;
 }
 
-net load_network(const char *path, const network_options *o)
+net load_network(const char *path, const reading_options *o)
 {
-    net n = is_onnx_file(path) ? load_onnx(path, o) : load_ffn(path, o);
+    net n;
+    if (is_onnx_file(path)) {
+        n = load_onnx(path, o);
+    } else {
+        if (o->n_shapes > 0) {
+            fail("%s: --inputs is for ONNX files; this one says how many inputs there are", path);
+        }
+        n = is_digits_file(path) ? load_digits_file(path, o) : load_ffn(path, o);
+    }
     n.path = path;
     return n;
 }

@@ -27,14 +27,14 @@ typedef struct net {
 } net;
 
 /* How a file is read. */
-typedef struct network_options {
+typedef struct reading_options {
     adz_dtype dtype;           /* of all floats */
     const char *const *shapes; /* n_shapes texts NAME=2,3 for inputs whose shapes are free */
     size_t n_shapes;
-} network_options;
+} reading_options;
 
 /* Loads a file of any kind that there is, in evaluation. Ends the program if it cannot be read. */
-net load_network(const char *path, const network_options *o);
+net load_network(const char *path, const reading_options *o);
 void free_network(net *n);
 
 /* Whether values of an input or a result are floats, and therefore have derivatives. */
@@ -45,7 +45,9 @@ int64_t count_floats(const port *ports, size_t n);
 
 /* The kinds of files. */
 bool is_onnx_file(const char *path);
-net load_onnx(const char *path, const network_options *o);
-net load_ffn(const char *path, const network_options *o);
+net load_onnx(const char *path, const reading_options *o);
+bool is_digits_file(const char *path);
+net load_digits_file(const char *path, const reading_options *o);
+net load_ffn(const char *path, const reading_options *o);
 
 #endif

@@ -44,7 +44,7 @@ static const char *sizes_of(const char *text, const char *name)
 }
 
 /* What --inputs gives for an input; NULL if there is none. */
-static const char *given_shape(const network_options *o, const char *name)
+static const char *given_shape(const reading_options *o, const char *name)
 {
     const char *found = NULL;
     for (size_t i = 0; i < o->n_shapes; ++i) {
@@ -88,7 +88,7 @@ static void shape_text(char *text, size_t size, const adz_shape *shape)
 /* The sizes that --inputs gives or the file does. A file often leaves the number of rows free: that
  * is 1 here. Of other sizes nobody knows a good one. */
 static adz_shape shape_of_input(
-    const char *path, const char *name, adz_shape declared, const network_options *o)
+    const char *path, const char *name, adz_shape declared, const reading_options *o)
 {
     char text[200] = "";
     const char *given = given_shape(o, name);
@@ -134,7 +134,7 @@ static port new_port(const char *name, adz_shape shape, adz_dtype dtype)
 }
 
 /* Every shape of --inputs has to be that of an input. */
-static void check_names(const net *n, const network_options *o)
+static void check_names(const net *n, const reading_options *o)
 {
     for (size_t i = 0; i < o->n_shapes; ++i) {
         bool found = false;
@@ -167,7 +167,7 @@ static void run_network(net *n)
     adz_scope_close(scope);
 }
 
-net load_onnx(const char *path, const network_options *o)
+net load_onnx(const char *path, const reading_options *o)
 {
     adz_onnx_load_options options = ADZ_ONNX_LOAD_OPTIONS;
     options.dtype = o->dtype;

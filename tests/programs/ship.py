@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ship writes functions that agree with the library, and finds a file that does not.
 
-usage: ship.py FFN_REGRESSION SHIP COMPILER...
+usage: ship.py FFN_REGRESSION DIGITS SHIP COMPILER...
 """
 
 import json
@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-TRAIN, SHIP, COMPILER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), " ".join(sys.argv[3:])
+TRAIN, DIGITS, SHIP = map(os.path.abspath, sys.argv[1:4])
+COMPILER = " ".join(sys.argv[4:])
 
 
 def run(*words, code=0):
@@ -68,6 +69,20 @@ def onnx():
     assert "is for ONNX files" in run(SHIP, "m.st", "--c", "o.c", "--inputs", "input=3", code=1)
 
 
+def digits():
+    """A classifier of 16 x 16 pixels."""
+    run(DIGITS, "--examples", 60, "--channels", "4,8", "--epochs", 1, "--plot", "none", "--show", 0, "--save", "d.st")
+    said = run(SHIP, "d.st", "--c", "d.c", "--f64", "--vjp", "--check", "--compiler", COMPILER)
+    assert "x[1, 1, 16, 16] to y[1, 10]" in said and "checked: d_vjp agrees" in said, said
+    assert "is for ONNX files" in run(SHIP, "d.st", "--c", "d.c", "--inputs", "x=1,1,16,16", code=1)
+
+
+def write_other(path, metadata):
+    head = json.dumps({"__metadata__": metadata, "x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})
+    with open(path, "wb") as file:
+        file.write(len(head).to_bytes(8, "little") + head.encode() + bytes(4))
+
+
 def fortran():
     run(SHIP, "m.onnx", "--c", "Law.c", "--casadi", "--hessian", "--fortran", "--inputs", "input=2,3", "--train", "mse,sgd")
     with open("Law.f90", encoding="utf-8") as file:
@@ -105,7 +120,11 @@ def refuses():
                         (["--c", "net.c"], "give one model"),
                         (["m.st", "--c", "net.c", "--rate", "0.1"], "--train, which is missing")):
         assert part in run(SHIP, *words, code=2), words
-    assert "ffn-regression has not saved" in run(SHIP, "other.st", "--c", "net.c", code=1)
+    for metadata, part in (({"a": "b"}, "neither ffn-regression nor digits has saved"),
+                           ({"tokenizer": "words"}, "text-classifier has saved this file"),
+                           ({"outcomes": "1", "span": "2"}, "forecast has saved this file")):
+        write_other("other.st", metadata)
+        assert part in run(SHIP, "other.st", "--c", "net.c", code=1).replace("\n", " "), metadata
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -113,10 +132,8 @@ with tempfile.TemporaryDirectory() as folder:
     make_model()
     agrees()
     onnx()
+    digits()
     fortran()
     notices()
-    head = json.dumps({"__metadata__": {"a": "b"}, "x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})
-    with open("other.st", "wb") as file:
-        file.write(len(head).to_bytes(8, "little") + head.encode() + bytes(4))
     refuses()
 print("ship writes what the library computes")
