@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../shared/steps.h"
 #include "../shared/svg.h"
 
 const char program_name[] = "digits";
@@ -57,8 +58,7 @@ static const char help[] =
     "  --label-smoothing X    share of the label that is spread over all digits (0)\n"
     "  --seed N               of everything that is random (1)\n"
     "  --threads N            threads of large loops (as many as there are\n"
-    "                         processors)\n"
-    "files\n"
+    "                         processors)\n" HELP_NO_CAPTURE "files\n"
     "  --save FILE            where to save (digits.safetensors; with --load that\n"
     "                         file)\n"
     "  --load FILE            go on from a saved model\n"
@@ -136,6 +136,7 @@ static size_t other_options(options *o, argument *table)
         OPTION_NUMBER("label-smoothing", &o->smoothing, 0, 1),
         OPTION_WHOLE("seed", &o->seed, 0, 0x1p53),
         OPTION_WHOLE("threads", &o->threads, 1, 1024),
+        OPTION_FLAG("no-capture", &o->no_capture),
         OPTION_TEXT("load", &o->load),
         OPTION_TEXT("save", &o->save),
         OPTION_TEXT("predict", &o->predict),
@@ -185,6 +186,7 @@ static void check_used(const options *o, argument *table, size_t n)
         { "plot", o->predict == NULL, "belongs to a training" },
         { "save", o->predict == NULL, "belongs to a training" },
         { "history", o->predict == NULL, "belongs to a training" },
+        { "no-capture", o->predict == NULL, "belongs to a training" },
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
         if (!rules[i].used && is_given(table, n, rules[i].name)) {

@@ -44,6 +44,7 @@ typedef struct options {
     int64_t epochs, patience, batch_size;
     double lr, weight_decay, smoothing;
     int64_t seed, threads; /* threads 0: as many as there are processors */
+    bool no_capture;
 
     const char *load, *save, *predict, *output, *history, *plot;
     int64_t show;

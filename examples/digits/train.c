@@ -11,6 +11,7 @@
 
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
+#include "../shared/steps.h"
 #include "augment.h"
 
 enum { JUDGED_AT_ONCE = 256 };
@@ -88,12 +89,26 @@ typedef struct trainer {
     adz_generator *changes; /* random numbers of the augmentation */
     adz_optimizer *adam;
     adz_scheduler *cycle;
+    steps *each;
     int64_t steps, done; /* all steps, and those that are done */
     progress bar;
     char numbers[128]; /* what the bar shows: the last complete epoch */
     adz_module *best;  /* a copy of the network after the best epoch, or NULL */
     double best_loss;
 } trainer;
+
+/* A step on images, whose pixels were changed, and their digits. */
+static adz_tensor *step(adz_tensor *const *batch, void *user)
+{
+    const trainer *t = user;
+    adz_cross_entropy_options c = ADZ_CROSS_ENTROPY_OPTIONS;
+    c.label_smoothing = t->o->smoothing;
+    adz_tensor *loss = adz_cross_entropy(scores_of(t->m, batch[0]), batch[1], ADZ_NONE, &c);
+    adz_backward(loss);
+    adz_optimizer_step(t->adam);
+    adz_optimizer_zero_grad(t->adam);
+    return loss;
+}
 
 static trainer make_trainer(const options *o, const model *m, const problem *p)
 {
@@ -120,6 +135,7 @@ static trainer make_trainer(const options *o, const model *m, const problem *p)
 
 static void free_trainer(trainer *t)
 {
+    free_steps(t->each);
     adz_module_release(&t->best);
     adz_scheduler_release(&t->cycle);
     adz_optimizer_release(&t->adam);
@@ -132,14 +148,9 @@ static void free_trainer(trainer *t)
 /* Trains on a batch. Returns the sum of the losses of its images. */
 static double train_batch(trainer *t, adz_tensor *const *batch)
 {
-    adz_cross_entropy_options c = ADZ_CROSS_ENTROPY_OPTIONS;
-    c.label_smoothing = t->o->smoothing;
     adz_tensor *x = scaled(t->m, batch[PIXELS]);
     augment(&t->o->augmentation, t->changes, x);
-    adz_module_zero_grad(t->m->root);
-    adz_tensor *loss = adz_cross_entropy(scores_of(t->m, x), batch[DIGITS], ADZ_NONE, &c);
-    adz_backward(loss);
-    adz_optimizer_step(t->adam);
+    adz_tensor *loss = make_step(t->each, (adz_tensor *[]){ x, batch[DIGITS] });
     if (++t->done < t->steps) {
         adz_scheduler_step(t->cycle);
     }
@@ -227,6 +238,7 @@ history train(const options *o, const model *m, const problem *p)
 {
     history h = { .epochs = allocate((size_t)o->epochs * sizeof *h.epochs) };
     trainer t = make_trainer(o, m, p);
+    t.each = new_steps(step, &t, 2, !o->no_capture);
     listen_to_interrupts();
     for (bool more = true; more;) {
         epoch_record record = run_epoch(&t, h.count + 1);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../shared/steps.h"
 #include "../shared/svg.h"
 
 const char program_name[] = "forecast";
@@ -59,6 +60,8 @@ static const char help[] =
     "  --jobs N            networks trained at the same time; the results are the\n"
     "                      same bits for any number (as many as there are\n"
     "                      processors)\n"
+    "  --no-capture        make each step anew instead of replaying a captured one;\n"
+    "                      the results are the same bits\n"
     "files\n"
     "  --save FILE         where to save the model (forecast.safetensors)\n"
     "  --load FILE         forecast with a saved model, without training\n"
@@ -139,6 +142,7 @@ static size_t other_options(options *o, argument *table)
         OPTION_NUMBER("lr", &o->lr, 1e-12, 1e6),
         OPTION_NUMBER("weight-decay", &o->weight_decay, 0, 1e6),
         OPTION_WHOLE("jobs", &o->jobs, 1, 1024),
+        OPTION_FLAG("no-capture", &o->no_capture),
         OPTION_TEXT("load", &o->load),
         OPTION_TEXT("save", &o->save),
         OPTION_WHOLE("forecast", &o->forecast, 1, LONGEST),
@@ -166,7 +170,7 @@ void check_network(const network *n)
 static void check_given(const options *o, argument *table, size_t n, size_t n_network)
 {
     static const char *const of_training[] = { "epochs", "batch-size", "lr", "weight-decay", "jobs",
-        "save" };
+        "no-capture", "save" };
     for (size_t i = 0; i < n_network && o->load != NULL; ++i) {
         if (table[i].given) {
             usage_error("--load brings the networks along; leave out --%s", table[i].name);
@@ -178,7 +182,7 @@ static void check_given(const options *o, argument *table, size_t n, size_t n_ne
         }
     }
     static const char *const of_networks[] = { "band", "width", "dropout", "members", "passes",
-        "epochs", "batch-size", "lr", "weight-decay" };
+        "epochs", "batch-size", "lr", "weight-decay", "no-capture" };
     for (size_t i = 0; i < sizeof of_networks / sizeof *of_networks; ++i) {
         if (o->load == NULL && o->network.model == MODEL_LINEAR &&
             find_argument(table, n, of_networks[i])->given) {

@@ -45,6 +45,7 @@ typedef struct options {
     int64_t epochs, batch_size;
     double lr, weight_decay;
     int64_t jobs;
+    bool no_capture;
     const char *load, *save, *output, *plot;
     int64_t forecast; /* steps beyond the end of the series; -1: as many as the horizon */
 } options;

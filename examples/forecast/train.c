@@ -5,11 +5,13 @@
 
 #include "../shared/command_line.h"
 #include "../shared/crew.h"
+#include "../shared/steps.h"
 #include "validation.h"
 
 /* ---- one network ---------------------------------------------------------------------------- */
 
 typedef struct trainer {
+    const network *n;
     adz_module *net;
     adz_loader *loader;
     adz_optimizer *adam;
@@ -18,7 +20,7 @@ typedef struct trainer {
 static trainer make_trainer(
     const options *o, const network *n, const series *s, const origins *windows)
 {
-    trainer t = { .net = new_network(n) };
+    trainer t = { .n = n, .net = new_network(n) };
     adz_scope *scope = adz_scope_open();
     adz_tensor *known, *target = window_targets(s, n, windows, &known);
     adz_tensor *tensors[] = { window_inputs(s, n, windows), target, known };
@@ -35,16 +37,25 @@ static trainer make_trainer(
     return t;
 }
 
-static void train_epoch(const trainer *t, const network *n)
+/* A step on the inputs of windows, their targets, and which of these are known. */
+static adz_tensor *step(adz_tensor *const *batch, void *user)
+{
+    const trainer *t = user;
+    adz_tensor *loss = loss_of(t->net, t->n, batch[0], batch[1], batch[2]);
+    adz_backward(loss);
+    adz_clip_grads(adz_module_parameters(t->net), 1, 2);
+    adz_optimizer_step(t->adam);
+    adz_optimizer_zero_grad(t->adam);
+    return loss;
+}
+
+static void train_epoch(const trainer *t, steps *each)
 {
     adz_tensor *batch[3];
     adz_module_train(t->net, true);
     adz_scope *scope = adz_scope_open();
     while (adz_loader_next(t->loader, batch)) {
-        adz_module_zero_grad(t->net);
-        adz_backward(loss_of(t->net, n, batch[0], batch[1], batch[2]));
-        adz_clip_grad_norm(adz_module_parameters(t->net), 1, 2);
-        adz_optimizer_step(t->adam);
+        make_step(each, batch);
         adz_scope_close(scope);
         scope = adz_scope_open();
     }
@@ -96,11 +107,13 @@ static void try_piece(size_t piece, void *user)
     if (t->net == NULL) {
         *t = make_trainer(w->o, n, w->s, &w->v->parts->learnt[block]);
     }
+    steps *each = new_steps(step, t, 3, !w->o->no_capture);
     for (int64_t epoch = w->v->epochs; epoch < w->epochs; ++epoch) {
-        train_epoch(t, n);
+        train_epoch(t, each);
         *record_at(w->v, block, epoch, member) =
             predict_windows(t->net, n, w->s, &w->v->parts->blocks[block], passes);
     }
+    free_steps(each); /* another thread may train the next round */
 }
 
 static void free_trainers(trainer *trainers, size_t count)
@@ -146,9 +159,11 @@ static void train_piece(size_t piece, void *user)
     const ensemble_work *w = user;
     seed_piece(&w->t->n, piece, 0);
     trainer t = make_trainer(w->o, &w->t->n, w->s, &w->p->learnt[BLOCKS]);
+    steps *each = new_steps(step, &t, 3, !w->o->no_capture);
     for (int64_t epoch = 0; epoch < w->t->epochs; ++epoch) {
-        train_epoch(&t, &w->t->n);
+        train_epoch(&t, each);
     }
+    free_steps(each);
     w->nets[piece] = finish(&t);
 }
 

@@ -7,6 +7,7 @@
 
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
+#include "../shared/steps.h"
 #include "resume.h"
 
 bool is_gated(const char *variant)
@@ -122,35 +123,44 @@ static double validate(const options *o, const corpus *text, adz_module *model)
 
 /* ---- training ------------------------------------------------------------------------------- */
 
-/* One step on windows that are drawn from the training part. Returns its loss. */
-static double step(const options *o, const corpus *text, adz_module *model, adz_optimizer *noam,
-    adz_generator *windows_of_seed)
+/* A training that is running. */
+typedef struct run {
+    const options *o;
+    adz_module *model;
+    adz_optimizer *noam;
+    adz_generator *windows_of_seed;
+    steps *each;
+    int64_t steps; /* done */
+} run;
+
+/* A step on windows and what follows them. */
+static adz_tensor *step(adz_tensor *const *batch, void *user)
 {
+    const run *r = user;
+    adz_tensor *loss = loss_of(r->model, (windows){ batch[0], batch[1] });
+    adz_backward(loss);
+    adz_clip_grads(adz_module_parameters(r->model), r->o->clip, 2);
+    adz_optimizer_step(r->noam);
+    adz_optimizer_zero_grad(r->noam);
+    return loss;
+}
+
+/* One step on windows that are drawn from the training part. Returns its loss. */
+static double draw_and_step(const run *r, const corpus *text)
+{
+    const options *o = r->o;
     adz_scope *scope = adz_scope_open();
     adz_tensor *starts = adz_generator_randint(
-        windows_of_seed, 0, text->train_count - o->length, ADZ_SHAPE(o->batch), ADZ_I64);
+        r->windows_of_seed, 0, text->train_count - o->length, ADZ_SHAPE(o->batch), ADZ_I64);
     windows w = take_windows(text, adz_tensor_data_i64(starts), o->length, o->batch);
-    adz_tensor *loss = loss_of(model, w);
-    adz_backward(loss);
-    adz_clip_grad_norm(adz_module_parameters(model), o->clip, 2);
-    adz_optimizer_step(noam);
-    adz_optimizer_zero_grad(noam);
-    double value = adz_item(loss);
+    double value = adz_item(make_step(r->each, (adz_tensor *[]){ w.ids, w.target }));
     adz_scope_close(scope);
     return value;
 }
 
-/* A training that is running. */
-typedef struct run {
-    adz_module *model;
-    adz_optimizer *noam;
-    adz_generator *windows_of_seed;
-    int64_t steps; /* done */
-} run;
-
 static run begin_run(const options *o, const corpus *text, training *t)
 {
-    run r = { .windows_of_seed = adz_generator_new(t->seed) };
+    run r = { .o = o, .windows_of_seed = adz_generator_new(t->seed) };
     adz_manual_seed(t->seed);
     t->d_ff = is_gated(t->variant) ? (2 * o->d_ff + 1) / 3 : o->d_ff;
     r.model = new_model(o, text, t);
@@ -162,6 +172,7 @@ static run begin_run(const options *o, const corpus *text, training *t)
 
 static void end_run(run *r)
 {
+    free_steps(r->each);
     adz_optimizer_release(&r->noam);
     adz_module_release(&r->model);
     adz_generator_free(&r->windows_of_seed);
@@ -206,8 +217,9 @@ void train_variant(
         resume_training(o, t, &c);
         r.steps = c.step;
     }
+    r.each = new_steps(step, &r, 2, !o->no_capture);
     while (r.steps < o->steps && !is_interrupted()) {
-        t->loss_sum += step(o, text, r.model, r.noam, r.windows_of_seed);
+        t->loss_sum += draw_and_step(&r, text);
         ++r.steps;
         const bool due = r.steps == step_of_point(o, t->points);
         if (due) {

@@ -44,6 +44,8 @@ static const char help[] =
     "  --seed N         seed of the first run (1)\n"
     "  --jobs N         trainings at the same time; the results have the same bits\n"
     "                   for any number (as many as there are processors)\n"
+    "  --no-capture     make each step anew instead of replaying a captured one; the\n"
+    "                   results are the same bits\n"
     "  --plot FILE      picture, as SVG; none draws none (glu-variants.svg)\n"
     "  --save FILE      where to save the trainings at the end, also after Ctrl-C\n"
     "                   (glu-variants.safetensors; with --load that file)\n"
@@ -122,6 +124,7 @@ size_t option_table(options *o, argument *table)
         OPTION_TEXT("plot", &o->plot),
         OPTION_TEXT("save", &o->save),
         OPTION_TEXT("load", &o->load),
+        OPTION_FLAG("no-capture", &o->no_capture),
     };
     memcpy(table, all, sizeof all);
     return sizeof all / sizeof *all;

@@ -23,10 +23,11 @@ typedef struct options {
     int64_t d_model, layers, heads, d_ff, length, batch, steps, warmup, evaluations;
     double dropout, lr, clip;
     int64_t runs, jobs, seed;
+    bool no_capture;
     adz_safetensors *loaded; /* the file of --load */
 } options;
 
-enum { SAVED_OPTIONS = 16, MOST_OPTIONS = 20 };
+enum { SAVED_OPTIONS = 16, MOST_OPTIONS = 24 };
 
 /* Fills `table` with all options, first the SAVED_OPTIONS that decide the results. Returns their
  * number. */

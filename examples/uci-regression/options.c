@@ -33,6 +33,9 @@ static const char help[] =
     "  --passes N  forward passes with dropout on (10000)\n"
     "  --jobs N    splits trained at the same time; the results are the same bits\n"
     "              for any number (as many as there are processors)\n"
+    "  --no-capture\n"
+    "              make each step anew instead of replaying a captured one; the\n"
+    "              results are the same bits\n"
     "  --seed N    of everything that is random (1)\n"
     "  --plot FILE the toy set's picture, as SVG; none draws none\n"
     "              (uncertainty.svg)\n"
@@ -59,6 +62,7 @@ options parse_options(int argc, char **argv)
         OPTION_WHOLE("epochs", &o.epochs, 1, INT32_MAX),
         OPTION_WHOLE("passes", &o.passes, 1, 1000000),
         OPTION_WHOLE("jobs", &o.jobs, 1, 1024),
+        OPTION_FLAG("no-capture", &o.no_capture),
         OPTION_WHOLE("seed", &o.seed, 0, 0x1p53),
         OPTION_TEXT("plot", &o.plot),
     };

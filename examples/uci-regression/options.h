@@ -16,6 +16,7 @@ typedef struct options {
     int64_t epochs; /* 0: the number in the set's hyper.txt */
     int64_t passes;
     int64_t jobs;
+    bool no_capture;
     int64_t seed;
     const char *plot;
 } options;

@@ -8,6 +8,7 @@
 
 #include "../shared/interrupt.h"
 #include "../shared/ridge.h"
+#include "../shared/steps.h"
 
 enum { BATCH = 128, PASSES_AT_ONCE = 100 };
 
@@ -42,31 +43,46 @@ static adz_optimizer *new_adam(adz_module *network, double penalty)
     return adam;
 }
 
-int64_t fit(
-    adz_module *network, adz_dataset *rows, loss_function loss, double penalty, int64_t epochs)
+typedef struct training {
+    adz_module *network;
+    loss_function loss;
+    adz_optimizer *adam;
+} training;
+
+static adz_tensor *step(adz_tensor *const *batch, void *user)
 {
-    adz_optimizer *adam = new_adam(network, penalty);
+    const training *t = user;
+    adz_tensor *loss = t->loss(adz_module_forward(t->network, batch[0]), batch[1]);
+    adz_backward(loss);
+    adz_optimizer_step(t->adam);
+    adz_optimizer_zero_grad(t->adam);
+    return loss;
+}
+
+int64_t fit(
+    adz_module *network, adz_dataset *rows, loss_function loss, double penalty, const recipe *how)
+{
+    training t = { network, loss, new_adam(network, penalty) };
+    steps *each = new_steps(step, &t, 2, how->capture);
     adz_loader_options l = ADZ_LOADER_OPTIONS;
     l.batch_size = BATCH;
     l.shuffle = true;
     adz_loader *loader = adz_loader_new(rows, &l);
     adz_module_train(network, true);
     int64_t epoch = 0;
-    while (epoch < epochs && !is_interrupted()) {
+    while (epoch < how->epochs && !is_interrupted()) {
         adz_tensor *batch[2];
         adz_scope *scope = adz_scope_open();
         if (adz_loader_next(loader, batch)) {
-            adz_module_zero_grad(network);
-            adz_tensor *y = adz_module_forward(network, batch[0]);
-            adz_backward(loss(y, batch[1]));
-            adz_optimizer_step(adam);
+            make_step(each, batch);
         } else {
             ++epoch;
         }
         adz_scope_close(scope); /* frees the step's tensors */
     }
+    free_steps(each);
     adz_loader_free(&loader);
-    adz_optimizer_release(&adam);
+    adz_optimizer_release(&t.adam);
     return epoch;
 }
 
@@ -128,8 +144,7 @@ static void measure(score *s, adz_module *network, adz_module *inputs, adz_modul
     s->rmse_no_dropout = rmse(adz_standardizer_inverse(target, adz_module_forward(network, x)), y);
 }
 
-score train_and_score(
-    const samples *rows, int64_t hidden, double dropout, double tau, int64_t epochs, int64_t passes)
+score train_and_score(const samples *rows, const recipe *how)
 {
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_dataset_at(rows->train, 0), *y = adz_dataset_at(rows->train, 1);
@@ -141,18 +156,19 @@ score train_and_score(
         adz_to(adz_module_forward(target, y), ADZ_F32) };
     adz_dataset *standard = adz_dataset_new(both, 2);
 
-    const network_shape shape = { adz_tensor_size(x, 1), hidden, 1, dropout, dropout };
+    const network_shape shape = { adz_tensor_size(x, 1), how->hidden, 1, how->dropout,
+        how->dropout };
     adz_module *network = new_network(&shape);
     double n = (double)adz_dataset_row_count(rows->train);
-    double penalty = 1e-4 * (1 - dropout) / (2 * n * tau);
-    score s = { .complete = fit(network, standard, squared_error, penalty, epochs) == epochs };
+    double penalty = 1e-4 * (1 - how->dropout) / (2 * n * how->tau);
+    score s = { .complete = fit(network, standard, squared_error, penalty, how) == how->epochs };
     if (s.complete) {
         ridge simple = fit_ridge(rows->train, NULL);
         s.ridge_rmse = ridge_rmse(&simple, rows->test);
         free_ridge(&simple);
         ADZ_NO_GRAD
         {
-            measure(&s, network, inputs, target, rows->test, tau, passes);
+            measure(&s, network, inputs, target, rows->test, how->tau, how->passes);
         }
     }
     adz_module_release(&network);

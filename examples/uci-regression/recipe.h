@@ -18,6 +18,15 @@ typedef struct samples {
     adz_dataset *train, *test;
 } samples;
 
+/* How a network is made, trained and scored. */
+typedef struct recipe {
+    int64_t hidden;
+    double dropout, tau; /* tau is the precision (one over the variance) of the noise that the model
+                            assumes, in the target's units */
+    int64_t epochs, passes;
+    bool capture; /* steps are captured and replayed, with the same bits */
+} recipe;
+
 typedef struct score {
     bool complete;          /* false after Ctrl-C, and then the other members are undefined */
     double rmse;            /* RMSE of the mean of the passes, in the target's units */
@@ -30,17 +39,16 @@ typedef struct score {
  * from the default generator. */
 adz_module *new_network(const network_shape *shape);
 
-/* Trains on standardised f32 rows. The loss is `loss` plus `penalty` times the sum of all squared
- * weights. Returns the number of epochs that are done, which Ctrl-C makes smaller. */
+/* Trains on standardised f32 rows, for the epochs of the recipe. The loss is `loss` plus `penalty`
+ * times the sum of all squared weights. Returns the number of epochs that are done, which Ctrl-C
+ * makes smaller. */
 int64_t fit(
-    adz_module *network, adz_dataset *rows, loss_function loss, double penalty, int64_t epochs);
+    adz_module *network, adz_dataset *rows, loss_function loss, double penalty, const recipe *how);
 
 /* y[passes, N, K] from x[N, D], borrowed from the scope. Each pass draws its own dropout masks. */
 adz_tensor *predict_passes(adz_module *network, adz_tensor *x, int64_t passes);
 
-/* Trains a network by the recipe and scores it. tau is the precision (one over the variance) of the
- * noise that the model assumes, in the target's units. */
-score train_and_score(const samples *rows, int64_t hidden, double dropout, double tau,
-    int64_t epochs, int64_t passes);
+/* Trains a network by the recipe and scores it. */
+score train_and_score(const samples *rows, const recipe *how);
 
 #endif

@@ -27,7 +27,9 @@ static score train_with(
     const options *o, const uci_set *set, const samples *rows, const outcome *choice)
 {
     int64_t epochs = o->epochs > 0 ? o->epochs : set->epochs;
-    return train_and_score(rows, set->hidden, choice->dropout, choice->tau, epochs, o->passes);
+    const recipe how = { set->hidden, choice->dropout, choice->tau, epochs, o->passes,
+        !o->no_capture };
+    return train_and_score(rows, &how);
 }
 
 /* Finds the settings of the grid with the best log likelihood on a fifth of the training rows. The

@@ -153,7 +153,8 @@ void run_toy(const options *o)
     listen_to_interrupts();
     print_text("toy set: %d rows to train on, %d to test on; the noise grows from left to right",
         TRAIN_ROWS, TEST_ROWS);
-    int64_t done = fit(network, train, gaussian_loss, penalty, epochs);
+    const recipe how = { .epochs = epochs, .capture = !o->no_capture };
+    int64_t done = fit(network, train, gaussian_loss, penalty, &how);
     stop_listening();
     if (done < epochs) {
         printf("stopped by %s; %lld of %lld epochs are done\n", interrupt_name(), (long long)done,

@@ -8,7 +8,8 @@
 #include "base/threads/parallel.h"
 #include "base/tracer.h"
 
-_Atomic(uint64_t) adzi_settings_epoch;
+_Atomic(uint64_t) adzi_settings_epoch, adzi_captures_begun;
+_Atomic(int) adzi_captures_running;
 
 /* The observer of launches belongs to the process, a capture or a tracer to a thread. `before` is
  * the observer that a test had set when the first thread began to capture or to trace. */
@@ -105,6 +106,8 @@ void adzi_capture_begin(adzi_capture *capture)
     begin_observing();
     capture->inside = false;
     capture->op = "a launch";
+    atomic_fetch_add(&adzi_captures_running, 1);
+    atomic_fetch_add(&adzi_captures_begun, 1);
     adzi_self()->capture = capture;
 }
 
@@ -115,6 +118,7 @@ void adzi_capture_end(void)
         return;
     }
     thread->capture = NULL;
+    atomic_fetch_sub(&adzi_captures_running, 1);
     end_observing();
 }
 

@@ -87,6 +87,8 @@ struct adzi_capture {
      * before, which may end now. */
     void (*replaced)(
         adzi_capture *capture, struct adz_module *module, const char *name, adz_tensor *old);
+    /** The call depends on the modes of a module and of all modules below it. */
+    void (*uses_modes)(adzi_capture *capture, const struct adz_module *module);
     /** An operator was called with `n` tensors, some of which may be ADZ_NONE. */
     void (*entered)(adzi_capture *capture, const char *op, adz_tensor *const *in, int n);
     /** Whether launches have computed the elements of a tensor that the call has made. */
@@ -229,9 +231,26 @@ bool adzi_is_captured(const char *op, const char *why);
  * not, the error says that `op` cannot be captured, and `why`, which is a clause with "because". */
 bool adzi_host_may_touch(const char *op, const adz_tensor *t, const char *why);
 
-/** Counts the changes of settings on which the launches of a function may depend: modes and
- * parameters of modules, precision, hooks, options of optimizers. */
+/** Counts the changes of settings on which the launches of a function may depend: parameters of
+ * modules, precision, hooks, options of optimizers. */
 extern _Atomic(uint64_t) adzi_settings_epoch;
+
+/** How many captures have begun in the process, and how many of them run. */
+extern _Atomic(uint64_t) adzi_captures_begun;
+extern _Atomic(int) adzi_captures_running;
+
+/** What an object notes when it is made: see adzi_is_older_than_a_capture. */
+static inline uint64_t adzi_captures_before(void)
+{
+    return atomic_load(&adzi_captures_running) == 0 ? atomic_load(&adzi_captures_begun) + 1 : 0;
+}
+
+/** Whether a captured call may depend on an object: none does if no capture has run since the
+ * object was made. A network that is built beside a plan does not end the plan. */
+static inline bool adzi_is_older_than_a_capture(uint64_t noted)
+{
+    return noted == 0 || noted != atomic_load(&adzi_captures_begun) + 1;
+}
 
 /** A setting has changed. What a captured function changes itself is part of the function. */
 static inline void adzi_settings_changed(void)

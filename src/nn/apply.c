@@ -43,10 +43,7 @@ adz_status adz_module_fill_grad_zero(adz_module *module)
 
 static void set_mode(adz_module *module, bool mode)
 {
-    if (module->training != mode) {
-        module->training = mode;
-        adzi_settings_changed();
-    }
+    module->training = mode;
     for (size_t i = 0; i < module->n_children; ++i) {
         set_mode(module->children[i].module, mode);
     }
@@ -68,7 +65,14 @@ adz_status adz_module_eval(adz_module *module)
 
 bool adz_module_is_training(const adz_module *module)
 {
-    return adzi_check_module("adz_module_is_training", "module", module) && module->training;
+    if (!adzi_check_module("adz_module_is_training", "module", module)) {
+        return false;
+    }
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        capture->uses_modes(capture, module);
+    }
+    return module->training;
 }
 
 adz_status adz_module_requires_grad_(adz_module *module, bool on)

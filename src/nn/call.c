@@ -65,7 +65,11 @@ static inline bool enter(call *f, adz_module *module, uintptr_t floor)
     f->frame = adzi_open_door(thread, module->type.name, floor, module);
     f->scope = thread->scope;
     f->mark = thread->n_temporaries;
-    module->is_captured = module->is_captured || adzi_capture_of(thread) != NULL;
+    adzi_capture *capture = adzi_capture_of(thread);
+    if (capture != NULL) {
+        module->is_captured = true;
+        capture->uses_modes(capture, module);
+    }
     return f->frame != SIZE_MAX;
 }
 

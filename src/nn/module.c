@@ -115,7 +115,8 @@ static void tell_plans(
     if (old != t && held) { /* plans that use the old tensor are over, even if somebody keeps it */
         adzi_leave_memory(old->storage->data, old->storage->bytes);
     }
-    if (old != t && (kind == ADZI_PARAMETER || (!held && ends_plans(module, capture)))) {
+    if (old != t && adzi_is_older_than_a_capture(module->made) &&
+        (kind == ADZI_PARAMETER || (!held && ends_plans(module, capture)))) {
         adzi_settings_changed();
     }
     if (capture != NULL && kind == ADZI_BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
@@ -283,7 +284,9 @@ static bool put_child(
     }
     child->parent = module;
     adzi_module_changed(module);
-    adzi_settings_changed();
+    if (adzi_is_older_than_a_capture(module->made)) {
+        adzi_settings_changed();
+    }
     return true;
 }
 

@@ -70,6 +70,7 @@ struct adz_module {
     adzi_index names;         /* Note [The index of names] */
     size_t n_parametrized;    /* slots of parameters whose tensor is NULL */
     char *parametrized_name;  /* the name in `type`, if there are such slots; owned */
+    uint64_t made;            /* adzi_captures_before, when it was made */
     uint64_t changed;         /* rises with every change of its own structure */
     uint64_t buffers_changed; /* rises when a buffer's tensor is replaced by another */
     const adz_module *parent; /* the module that this one was added to last; used by messages */

@@ -54,6 +54,7 @@ adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
     atomic_init(&module->refs, 1);
     module->alive = ADZI_MODULE_ALIVE;
     module->training = true;
+    module->made = adzi_captures_before();
     module->type = all;
     module->identity = type;
     module->state = state;

@@ -181,7 +181,9 @@ static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list 
     }
     group->count = list.count;
     optimizer->groups[optimizer->n_groups++] = group;
-    adzi_settings_changed();
+    if (optimizer->n_groups > 1) { /* the first group comes before any step */
+        adzi_settings_changed();
+    }
     return true;
 }
 

@@ -404,7 +404,8 @@ void adzi_capture_init(adzi_capture *capture)
         .gradient = gradient,
         .sited = sited,
         .replaced = replaced,
-        .loop = loop };
+        .loop = loop,
+        .uses_modes = adzi_plan_uses_modes };
 }
 
 /* ---- captured calls ------------------------------------------------------------------------- */
@@ -435,6 +436,7 @@ void adzi_captured_call_free(adzi_captured_call *c)
     adzi_free(c->seen, c->seen_capacity * sizeof *c->seen);
     adzi_free(c->numbers, c->numbers_capacity * sizeof *c->numbers);
     adzi_free(c->gradients, c->gradients_capacity * sizeof *c->gradients);
+    adzi_free(c->modes, c->modes_capacity * sizeof *c->modes);
     adzi_free(c->carried, c->carried_capacity * sizeof *c->carried);
     adzi_free(c->loops, c->loops_capacity * sizeof *c->loops);
     adzi_free(c->patches, c->patches_capacity * sizeof *c->patches);
@@ -467,6 +469,7 @@ bool adzi_captured_call_carry(const char *op, adzi_captured_call *c)
 
 bool adzi_captured_call_close(adzi_captured_call *c)
 {
+    adzi_plan_close_modes(c);
     for (size_t i = 0; i < c->n_gradients; ++i) {
         c->gradients[i].grad = c->gradients[i].gradient->grad;
     }

@@ -173,6 +173,12 @@ typedef struct adzi_captured_call {
         adz_tensor *tensor; /* the buffer before the call; a reference of the captured call */
     } * carried;            /* buffers that the call has replaced */
     size_t n_carried, carried_capacity;
+    struct adzi_plan_mode {
+        const adz_module *module; /* watched */
+        bool training;            /* at the end of the call */
+    } * modes;                    /* of modules, on which the call depends */
+    size_t n_modes, modes_capacity;
+    const adz_module *noted;                  /* the one whose mode was noted last */
     uint8_t items[ADZI_ELEMENTWISE_OPERANDS]; /* of the launch that comes next */
     bool fills;                               /* it is a fill */
     size_t memory_bytes;                      /* of the blocks that belong to the run */
@@ -249,6 +255,17 @@ size_t adzi_plan_blocks_find(const adzi_plan_blocks *blocks, const char *address
 void adzi_plan_blocks_use_by_host(adzi_plan_blocks *blocks, const char *address);
 
 void adzi_plan_blocks_free(adzi_plan_blocks *blocks);
+
+/* ---- modes.c ---- */
+
+/** Notes that the call that runs depends on the modes of a module and of all modules below it. */
+void adzi_plan_uses_modes(adzi_capture *capture, const adz_module *module);
+
+/** Notes the modes themselves, once the call has ended. Modules that ended with it are left out. */
+void adzi_plan_close_modes(adzi_captured_call *c);
+
+/** Whether a module has another mode than at the end of the call. All of them must be alive. */
+bool adzi_plan_modes_changed(const adzi_captured_call *c);
 
 /* ---- memory.c ---- */
 

@@ -121,7 +121,7 @@ bool adzi_captured_call_is_old(const adzi_captured_call *c)
         const adzi_gradient *g = c->gradients[i].gradient;
         same = g->grad == c->gradients[i].grad && !g->spoiled;
     }
-    return !same;
+    return !same || adzi_plan_modes_changed(c);
 }
 
 /* What a replay uses. */
@@ -153,6 +153,9 @@ static bool watch_compared(adz_plan *plan, const adzi_captured_call *c)
     }
     for (size_t i = 0; i < c->n_gradients && noted; ++i) {
         noted = watch_address(plan, c->gradients[i].gradient);
+    }
+    for (size_t i = 0; i < c->n_modes && noted; ++i) {
+        noted = watch_address(plan, c->modes[i].module);
     }
     return noted;
 }

@@ -113,6 +113,12 @@ def same_bits():
         assert content("other.safetensors") != few, f"{more} change nothing"
 
 
+def captured():
+    """Among the epochs are a last batch of fewer images and the validation."""
+    program.same_without_capture(["digits.safetensors", "history.csv"], "--examples", 130, "--epochs", 4, "--batch-size", 16,
+                                 "--threads", 1, *SMALL)
+
+
 def validation_losses(output):
     """Those of the epochs, and that of the weights that are kept."""
     with open("history.csv", encoding="utf-8", newline="") as stream:
@@ -430,7 +436,7 @@ def real_digits():
 
 
 def main():
-    checks = [drawn, same_bits, all_epochs, early_stopping, predictions, test_rows_choose_nothing,
+    checks = [drawn, same_bits, captured, all_epochs, early_stopping, predictions, test_rows_choose_nothing,
               idx_files, bad_idx, bad_tables, bad_rows, bad_models, keeps_what_it_reads, pictures, interrupt,
               bad_options]
     return perform(checks + [real_digits] * (DATA is not None))

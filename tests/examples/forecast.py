@@ -14,7 +14,7 @@ import random
 import re
 import struct
 
-from program import drawn, misused, perform, refused, run
+from program import drawn, misused, perform, refused, run, same_without_capture
 
 RESULT = re.compile(r"result: rmse=(\S+) mase=(\S+) naive_rmse=(\S+) seasonal_naive_rmse=(\S+) "
                     r"linear_rmse=(\S+) coverage80=(\S+) coverage95=(\S+) seconds=\S+$")
@@ -89,6 +89,13 @@ def bits():
         assert read_bytes("d.csv") != read_bytes("a.csv")
     run("--load", "a.safetensors", "--forecast", 5, "--output", "e.csv", "--plot", "none")
     assert read_forecast("e.csv") == read_forecast("a.csv")[:5]
+
+
+def captured():
+    """Every kind of network and of band, in several threads and rounds of epochs."""
+    for kind, band in ("mlp", "variance"), ("gru", "mc"), ("conv", "variance"), ("transformer", "mc"):
+        same_without_capture(["forecast.safetensors", "forecast.csv"], "--model", kind, "--band", band, "--members", 2,
+                             "--epochs", 12, "--jobs", 2, "--plot", "none")
 
 
 def curved(count):
@@ -505,5 +512,5 @@ def naive_wins():
 
 
 if __name__ == "__main__":
-    raise SystemExit(perform([default_series, bits, kinds, bands, figures, linear, exact, missing_values, plots, bad_series,
+    raise SystemExit(perform([default_series, bits, captured, kinds, bands, figures, linear, exact, missing_values, plots, bad_series,
                               bad_options, bad_models, times, bad_times, positive, naive_wins]))

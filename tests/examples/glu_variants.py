@@ -80,6 +80,7 @@ def same_bits():
                 rows(small("--steps", 12, *arguments)).items()}
 
     one = figures("--jobs", 1)
+    assert figures("--no-capture") == one
     assert figures("--jobs", 3) == one
     assert figures("--variants", "SwiGLU,ReLU") == {name: one[name] for name in ("SwiGLU", "ReLU")}
     other = figures("--seed", 2)
@@ -152,7 +153,7 @@ def goes_on():
         assert re.search(r"^stopped by \S+; \d of 3 trainings are finished; --load part.st goes on$", output,
                          re.MULTILINE), output
         assert curves("part.st")[1] != [], output
-    output = run("--load", "part.st", "--jobs", 1, "--plot", "none")
+    output = run("--load", "part.st", "--jobs", 1, "--plot", "none", "--no-capture")
     assert re.search(r"^part.st: its experiment goes on; \d of 3 trainings are finished$", output, re.MULTILINE), output
     assert curves("part.st") == curves("whole.st")
     assert [(n, t["train"], t["val"]) for n, t in rows(output).items()] == \

@@ -62,6 +62,20 @@ def drawn(path):
     return [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
+def same_without_capture(files, *arguments):
+    """Captured steps come to the bits of ordinary ones, in what the program prints and in its files."""
+    found = []
+    for how in ([], ["--no-capture"]):
+        output = re.sub(r"\S*(seconds|per_second)=\S+|\d+ tokens/s", "", run(*arguments, *how))
+        contents = []
+        for name in files:
+            with open(name, "rb") as stream:
+                contents.append(stream.read())
+            os.remove(name)
+        found.append((output, contents))
+    assert found[0] == found[1], f"{arguments}: captured steps have other bits\n{found[0][0]}\n{found[1][0]}"
+
+
 def optional_path(position):
     """The argument at a position as a path, "" without one."""
     return os.path.abspath(sys.argv[position]) if len(sys.argv) > position else ""

@@ -8,6 +8,7 @@
 #include "../examples/shared/files.h"
 #include "../examples/shared/plain_text.h"
 #include "../examples/shared/program.h"
+#include "../examples/shared/steps.h"
 
 static _Noreturn void end_program(const char *text)
 {
@@ -303,11 +304,76 @@ static void bigrams_are_counted(void **state)
     assert_true(fabs(bigram_loss(train, 1, unknown, 2, 2) + log(1.0 / 3)) < 1e-15);
 }
 
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+typedef struct training {
+    adz_module *net;
+    adz_optimizer *adam;
+    int calls;
+} training;
+
+static adz_tensor *train(adz_tensor *const *batch, void *user)
+{
+    training *t = user;
+    ++t->calls;
+    adz_tensor *loss =
+        adz_mse_loss(adz_module_forward(t->net, batch[0]), batch[1], ADZ_REDUCE_MEAN);
+    adz_backward(loss);
+    adz_optimizer_step(t->adam);
+    adz_optimizer_zero_grad(t->adam);
+    return loss;
+}
+
+/* Twelve epochs with batches of 4, 4 and 3 rows, one with 2 rows among them, and a validation after
+ * each epoch. Returns the sum of the losses, and how often `train` was called. */
+static double losses_of(bool capture, int *calls)
+{
+    static const int64_t rows[] = { 4, 4, 3 };
+    double sum = 0;
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(7);
+    training t = { .net = ADZ_SEQUENTIAL(adz_linear_new(2, 5, NULL), adz_relu_new(),
+                       adz_dropout_new(0.5, NULL), adz_linear_new(5, 1, NULL)) };
+    t.adam = adz_adam_new(adz_module_parameters(t.net), 0.1, NULL);
+    steps *all = new_steps(train, &t, 2, capture);
+    for (int i = 0; i < 36; ++i) {
+        const int64_t n = i == 7 ? 2 : rows[i % 3];
+        adz_tensor *batch[] = { adz_randn(ADZ_SHAPE(n, 2), ADZ_F32),
+            adz_randn(ADZ_SHAPE(n, 1), ADZ_F32) };
+        adz_optimizer_set(t.adam, 0, "lr", 0.1 / (1 + i));
+        sum += adz_item(make_step(all, batch));
+        if (i % 3 == 2) {
+            adz_module_eval(t.net);
+            sum +=
+                adz_item(adz_sum(adz_module_forward(t.net, batch[0]), ADZ_ALL_DIMS, ADZ_DROPDIM));
+            adz_module_train(t.net, true);
+        }
+    }
+    *calls = t.calls;
+    free_steps(all);
+    free_steps(NULL);
+    adz_optimizer_release(&t.adam);
+    adz_module_release(&t.net);
+    adz_scope_close(scope);
+    return sum;
+}
+
+static void captured_steps_have_the_bits_of_ordinary_ones(void **state)
+{
+    int ordinary, captured;
+    (void)state;
+    const double sum = losses_of(false, &ordinary);
+    assert_true(losses_of(true, &captured) == sum);
+    assert_int_equal(ordinary, 36);
+    assert_int_equal(captured, 2 + 2 + 1); /* two calls for each of two shapes, and the third one */
+}
+
 int main(void)
 {
     setlocale(LC_NUMERIC, "C"); /* as every program does */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bigrams_are_counted),
+        cmocka_unit_test(captured_steps_have_the_bits_of_ordinary_ones),
         cmocka_unit_test(numbers_are_read_back),
         cmocka_unit_test(lines_are_wrapped),
         cmocka_unit_test(each_warning_is_printed_once),

@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 
-from program import LEARNING, drawn, interrupted, misused, perform, refused, run
+from program import LEARNING, drawn, interrupted, misused, perform, refused, run, same_without_capture
 
 UCI = os.path.abspath(os.environ["ADZE_UCI_DATA"]) if "ADZE_UCI_DATA" in os.environ else None
 RESULT = re.compile(r"^result: set=(\S+)((?: \w+=\S+)+)$", re.MULTILINE)
@@ -73,6 +73,14 @@ def toy():
     assert other["rmse"] != r["rmse"] and other["rmse"] < 0.6, other
     short = results(run("--passes", 300, "--plot", "none", "--epochs", 3))["toy"]
     assert short["rmse"] > 2 * r["rmse"], short
+
+
+def captured():
+    """The toy set, whose last batch is smaller, and splits in several threads."""
+    same_without_capture(["uncertainty.svg"], "--passes", 20, "--epochs", 30)
+    make_set("captured")
+    outputs = [run("captured", "--passes", 20, "--epochs", 9, "--jobs", 2, *how) for how in ([], ["--no-capture"])]
+    assert without_times(outputs[0]) == without_times(outputs[1]), outputs
 
 
 def plots():
@@ -288,7 +296,7 @@ def benchmark():
 
 
 def main():
-    checks = [toy, plots, own_sets, one_split, counts_in_words, interrupt, grid, bad_input]
+    checks = [toy, captured, plots, own_sets, one_split, counts_in_words, interrupt, grid, bad_input]
     if UCI:
         checks.append(benchmark)
     return perform(checks)
