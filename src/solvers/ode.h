@@ -5,7 +5,13 @@
  * same steps, so it differentiates what was computed. Steps of a fixed
  * number have ends that are computed from the times in tensors. With error control an end is a
  * number, which is constant in the backward, except for the first time and the last one. The other
- * times enter through the dense output of the step in which they lie. */
+ * times enter through the dense output of the step in which they lie.
+ *
+ * Note [Time backwards]
+ * Steps of a fixed number may have negative lengths. With error control times that decrease are
+ * mirrored: everything here then has the time s = -t, which increases, and dy/ds = -f(-s, y). Only
+ * what the program gives and gets is t: times, arguments of its functions, times of events, reports
+ * and messages. */
 #ifndef ADZI_SOLVERS_ODE_H
 #define ADZI_SOLVERS_ODE_H
 
@@ -23,6 +29,7 @@ typedef struct adzi_ode {
     int64_t n_times;        /* T */
     bool fixed;             /* o.steps equal steps between two times */
     bool by_tensors;        /* ends of steps are computed from `times`, where they depend on it */
+    bool mirrored;          /* Note [Time backwards] */
     bool graph;             /* steps are recorded, and so are the Jacobians in them */
     int chords;             /* the order of derivatives that recorded steps of ADZ_ODE_BDF have */
     double *at;             /* with error control: the times */
@@ -86,7 +93,19 @@ void adzi_ode_graph_free(adzi_ode_graph *graph);
 /** The span of step k of the grid. False with the error recorded. */
 bool adzi_ode_span_of(const adzi_ode *ode, int64_t k, adzi_ode_span *span);
 
-/** f(t, y). */
+/** The program's time for a time of the solution, and the other way round. */
+static inline double adzi_ode_time(const adzi_ode *ode, double t)
+{
+    return ode->mirrored ? -t : t;
+}
+
+/** The same for tensors, with a graph. NULL with the error recorded. */
+adz_tensor *adzi_ode_time_of(const adzi_ode *ode, adz_tensor *t);
+
+/** g(t, y) of the event. */
+adz_tensor *adzi_ode_event_number(const adzi_ode *ode, adz_tensor *t, adz_tensor *y);
+
+/** dy/dt = f(t, y). */
 adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y);
 
 /** One step from y. `move->first` may be known. */

@@ -58,8 +58,9 @@ static bool fail(const adzi_ode_run *run, const char *why, const char *way_out)
     adz_tensor *largest = adz_max(adz_abs(run->y));
     adzi_error(run->ode->e.op, ADZ_ERR_NUMERIC,
         "%s at t = %s, after %lld steps, with a state of %s whose largest element is %s; %s", why,
-        adzi_text_number(run->t), (long long)run->ode->report.steps, adzi_text_shape(run->y),
-        adzi_text_number(largest != NULL ? adz_item(largest) : NAN), way_out);
+        adzi_text_number(adzi_ode_time(run->ode, run->t)), (long long)run->ode->report.steps,
+        adzi_text_shape(run->y), adzi_text_number(largest != NULL ? adz_item(largest) : NAN),
+        way_out);
     return false;
 }
 
@@ -185,7 +186,8 @@ bool adzi_ode_accept(
     if (!(event ? find_event(run, span, move, over) : adzi_ode_write_states(run, span, move))) {
         return false;
     }
-    run->t = ode->report.time = event && *over ? ode->event_at : ode->ends[k + 1];
+    run->t = event && *over ? ode->event_at : ode->ends[k + 1];
+    ode->report.time = adzi_ode_time(ode, run->t);
     return true;
 }
 
@@ -258,7 +260,8 @@ bool adzi_ode_adapt(adzi_ode_run *run)
     adzi_ode *ode = run->ode;
     const double end = ode->at[ode->n_times - 1];
     bool over = false;
-    run->t = ode->report.time = ode->at[0];
+    run->t = ode->at[0];
+    ode->report.time = adzi_ode_time(ode, run->t);
     if (!choose_first_step(run, end - run->t) ||
         (ode->event.function.call != NULL &&
             !adzi_ode_event_begin(run, end - run->t + fabs(run->t)))) {

@@ -16,14 +16,14 @@ typedef struct vjp {
     adzi_ode ode;
     const adzi_ode_context *context;
     adzi_node *node;
-    adz_tensor *y0, *const *dy;
-    adz_tensor **targets;             /* a state, and then the inputs that need a gradient */
-    adz_tensor **grads;               /* of the targets */
-    adz_tensor **sums;                /* over the steps, of the targets from 1 on; or NULL */
-    int *positions;                   /* of the targets among the inputs */
-    size_t n;                         /* targets */
-    bool create_graph;                /* the gradients get a graph */
-    adz_tensor **outputs, **upstream; /* T + 2 each */
+    adz_tensor *y0, *times, *const *dy; /* times: the program's */
+    adz_tensor **targets;               /* a state, and then the inputs that need a gradient */
+    adz_tensor **grads;                 /* of the targets */
+    adz_tensor **sums;                  /* over the steps, of the targets from 1 on; or NULL */
+    int *positions;                     /* of the targets among the inputs */
+    size_t n;                           /* targets */
+    bool create_graph;                  /* the gradients get a graph */
+    adz_tensor **outputs, **upstream;   /* T + 2 each */
     adz_tensor *dstate; /* the gradient of the state after the running step; or NULL */
 } vjp;
 
@@ -271,7 +271,7 @@ static bool vjp_graph(vjp *p)
         }
     }
     adzi_cuts cuts = { .n = 0 };
-    bool good = adzi_cuts_add(&cuts, y) && adzi_cuts_add(&cuts, p->ode.times);
+    bool good = adzi_cuts_add(&cuts, y) && adzi_cuts_add(&cuts, p->times);
     for (size_t i = 0; i < p->ode.e.n && good; ++i) {
         good = adzi_cuts_add(&cuts, p->ode.e.arguments[i]);
     }
@@ -310,11 +310,17 @@ static bool take_inputs(vjp *p)
             continue;
         }
         if (i == 1) {
-            p->ode.times = t;
+            const bool before = adz_set_grad_enabled(true);
+            p->times = t;
+            p->ode.times = adzi_ode_time_of(&p->ode, t);
             p->ode.by_tensors = adzi_requires_grad(t);
+            adz_set_grad_enabled(before);
         } else if (!leaf) {
             p->ode.e.arguments[i - ADZI_ODE_FIRST_ARGUMENT] = t;
             p->ode.event.arguments[i - ADZI_ODE_FIRST_ARGUMENT] = t;
+        }
+        if (p->ode.times == NULL) {
+            return false;
         }
         if (adzi_needs(node, i)) {
             p->positions[p->n] = i;

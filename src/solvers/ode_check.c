@@ -131,9 +131,11 @@ static adz_status report_times(const void *block)
 {
     const times_args *args = block;
     for (int64_t i = 0; i < args->n; ++i) {
-        if (!isfinite(args->at[i]) || (i > 0 && !(args->at[i] > args->at[i - 1]))) {
+        const bool falls = args->n > 1 && args->at[1] < args->at[0];
+        const double way = i > 0 ? args->at[i] - args->at[i - 1] : 0;
+        if (!isfinite(args->at[i]) || (i > 0 && !(falls ? way < 0 : way > 0))) {
             return adzi_error(args->op, ADZ_ERR_ARGUMENT,
-                "times[%lld] is %s, after %s; times must be finite and increase. For a solution backwards in time, change the sign of t and of the function",
+                "times[%lld] is %s, after %s; times must be finite, and all increase or all decrease",
                 (long long)i, adzi_text_number(args->at[i]),
                 i > 0 ? adzi_text_number(args->at[i - 1]) : "nothing");
         }
@@ -152,8 +154,17 @@ bool adzi_ode_read_times(adzi_ode *ode)
     }
     adzi_copy(memory, times);
     const times_args args = { ode->e.op, (const double *)(const void *)memory->data, n };
-    ode->at = adzi_capture_of(thread) == NULL ? (double *)(void *)memory->data : NULL;
-    return adzi_repeat(report_times, times_args, &args) == ADZ_OK;
+    double *at = (double *)(void *)memory->data;
+    ode->at = adzi_capture_of(thread) == NULL ? at : NULL;
+    if (adzi_repeat(report_times, times_args, &args) != ADZ_OK) {
+        return false;
+    }
+    ode->mirrored = !ode->fixed && at[1] < at[0];
+    for (int64_t i = 0; i < n && ode->mirrored; ++i) {
+        at[i] = -at[i];
+    }
+    ode->times = ode->mirrored ? adz_neg(ode->times) : ode->times;
+    return ode->times != NULL;
 }
 
 typedef struct finite_args {

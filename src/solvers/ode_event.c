@@ -11,18 +11,23 @@ static bool check_value(const adzi_ode *ode, double t, double value)
     if (isnan(value)) {
         adzi_error(ode->e.op, ADZ_ERR_NUMERIC,
             "the event's function is NaN at t = %s; it must be a number on both sides of the event. Write it without roots and logarithms of what changes its sign, or set max_step",
-            adzi_text_number(t));
+            adzi_text_number(adzi_ode_time(ode, t)));
         return false;
     }
     return true;
 }
 
+adz_tensor *adzi_ode_event_number(const adzi_ode *ode, adz_tensor *t, adz_tensor *y)
+{
+    adz_tensor *variables[] = { t != NULL ? adzi_ode_time_of(ode, t) : NULL, y };
+    return variables[0] != NULL && y != NULL ? adzi_equation_number(&ode->event, variables, 2)
+                                             : NULL;
+}
+
 /* The value of the event's function at a time, as a number. NaN is an error. */
 static bool event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value)
 {
-    adz_tensor *variables[] = { adz_scalar(t, (adz_dtype)ode->times->dtype), y };
-    adz_tensor *g =
-        variables[0] != NULL && y != NULL ? adzi_equation_number(&ode->event, variables, 2) : NULL;
+    adz_tensor *g = adzi_ode_event_number(ode, adz_scalar(t, (adz_dtype)ode->times->dtype), y);
     *value = g != NULL ? adz_item(g) : NAN;
     return g != NULL && check_value(ode, t, *value);
 }
@@ -60,7 +65,7 @@ static bool derivatives(
         return false;
     }
     const bool before = adz_set_grad_enabled(true);
-    adz_tensor *g = adzi_equation_number(&ode->event, leaves, 2);
+    adz_tensor *g = adzi_ode_event_number(ode, leaves[0], leaves[1]);
     const bool good = g != NULL && (!adzi_requires_grad(g) || adz_autograd_grad(&g, NULL, 1, leaves,
                                                                   2, &o, slopes) == ADZ_OK);
     adz_set_grad_enabled(before);
@@ -146,8 +151,7 @@ static adz_tensor *recorded_value(const adzi_ode *ode, const adzi_ode_span *span
     adz_tensor *theta =
         span->h != NULL ? adz_div(passed, span->h) : adz_mul_number(passed, 1 / span->length);
     *y = theta != NULL ? adzi_ode_dense(move, theta, 0) : NULL;
-    adz_tensor *variables[] = { t, *y };
-    return *y != NULL ? adzi_equation_number(&ode->event, variables, 2) : NULL;
+    return *y != NULL ? adzi_ode_event_number(ode, t, *y) : NULL;
 }
 
 /* How fast g rises at the event; not differentiated. */
@@ -179,13 +183,13 @@ bool adzi_ode_at_event(
     if (slope == 0 || !isfinite(slope)) {
         adzi_error(ode->e.op, ADZ_ERR_NUMERIC,
             "the event's function at t = %s changes with time at a rate of %s, so its time has no derivative; the rate must be finite and not 0",
-            adzi_text_number(ode->event_at), adzi_text_number(slope));
+            adzi_text_number(adzi_ode_time(ode, ode->event_at)), adzi_text_number(slope));
         return false;
     }
     for (int i = 0; i < 3 && t != NULL; ++i) {
         adz_tensor *g = recorded_value(ode, span, move, t, &y);
         t = g != NULL ? adz_sub(t, adz_div_number(g, slope)) : NULL;
     }
-    found[0] = t;
-    return t != NULL && recorded_value(ode, span, move, t, &found[1]) != NULL;
+    found[0] = t != NULL ? adzi_ode_time_of(ode, t) : NULL;
+    return found[0] != NULL && recorded_value(ode, span, move, t, &found[1]) != NULL;
 }

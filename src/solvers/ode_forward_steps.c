@@ -90,6 +90,7 @@ bool adzi_tangents_steps(adzi_ode_tangents *s)
     int64_t next = 1;
     all.e = (adzi_equation){ .op = s->ode.e.op, .ode = slopes_of_all, .user = s };
     all.like = rows;
+    all.mirrored = false; /* the slopes of all rows are by the time of the solution already */
     const size_t mark = adzi_self()->n_temporaries;
     for (int64_t k = 0; rows != NULL && k < all.n_steps; ++k) {
         adzi_ode_span span;

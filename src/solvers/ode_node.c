@@ -58,6 +58,7 @@ static bool note_leaves(const adzi_ode *ode, adz_tensor *y, adzi_leaves *leaves)
     memcpy(at.event.arguments, at.e.arguments, sizeof at.e.arguments);
     adz_tensor *times = adz_detach(ode->times);
     adz_tensor *t = times != NULL ? adz_select(times, 0, ode->n_times - 1) : NULL;
+    at.mirrored = false; /* these times are the program's */
     adz_tensor *f = adzi_ode_slope(&at, t, y), *variables[] = { t, y };
     if (f == NULL || !adzi_leaves_add(leaves, at.e.op, f, NULL, 0)) {
         return false;

@@ -30,8 +30,9 @@ typedef struct adzi_ode_run {
  * Sets n_times. False with the error recorded. */
 bool adzi_ode_check(adzi_ode *ode, const adz_tensor *y0);
 
-/** Reads the times, which must increase, into `at`. If a plan captures, `at` stays NULL, and each
- * replay checks its times. False with the error recorded. */
+/** Reads the times, which must all increase or all decrease, into `at`, and mirrors them (Note
+ * [Time backwards]). If a plan captures, `at` stays NULL, and each replay checks its times. False
+ * with the error recorded. */
 bool adzi_ode_read_times(adzi_ode *ode);
 
 /** Checks the states of fixed steps, also in each replay. `y` is one of them. False with the error

@@ -34,11 +34,18 @@ static const double rk_weights[4] = { 1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6 };
 
 adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y)
 {
-    adz_tensor *variables[] = { t, y };
+    adz_tensor *variables[] = { t != NULL ? adzi_ode_time_of(ode, t) : NULL, y };
     if (ode->counts != NULL) {
         ++ode->counts->evaluations;
     }
-    return t != NULL && y != NULL ? adzi_equation_call(&ode->e, variables, 2) : NULL;
+    adz_tensor *f =
+        variables[0] != NULL && y != NULL ? adzi_equation_call(&ode->e, variables, 2) : NULL;
+    return f != NULL && ode->mirrored ? adz_neg(f) : f;
+}
+
+adz_tensor *adzi_ode_time_of(const adzi_ode *ode, adz_tensor *t)
+{
+    return ode->mirrored ? adz_neg(t) : t;
 }
 
 adz_tensor *adzi_ode_scaled(const adzi_ode_span *span, adz_tensor *s)

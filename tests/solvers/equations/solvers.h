@@ -44,7 +44,8 @@ enum {
     N_ODE_ENDS = 11,
     N_ODE_EVENTS = 6,
     N_ODE_BDF = 8,
-    N_FORWARD = 10
+    N_FORWARD = 10,
+    N_ODE_BACKWARDS = 6
 };
 /* Each test has a scope. */
 int solvers_open(void **state);
@@ -71,6 +72,7 @@ extern const struct CMUnitTest ode_ends[N_ODE_ENDS];
 extern const struct CMUnitTest ode_events[N_ODE_EVENTS];
 extern const struct CMUnitTest ode_bdf[N_ODE_BDF];
 extern const struct CMUnitTest forward[N_FORWARD];
+extern const struct CMUnitTest ode_backwards[N_ODE_BACKWARDS];
 
 /** The methods that choose their steps. */
 enum { ADAPTIVE = 3 };
