@@ -102,9 +102,6 @@ static inline double adzi_ode_time(const adzi_ode *ode, double t)
 /** The same for tensors, with a graph. NULL with the error recorded. */
 adz_tensor *adzi_ode_time_of(const adzi_ode *ode, adz_tensor *t);
 
-/** g(t, y) of the event. */
-adz_tensor *adzi_ode_event_number(const adzi_ode *ode, adz_tensor *t, adz_tensor *y);
-
 /** dy/dt = f(t, y). */
 adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y);
 

@@ -17,21 +17,6 @@ static bool check_value(const adzi_ode *ode, double t, double value)
     return true;
 }
 
-adz_tensor *adzi_ode_event_number(const adzi_ode *ode, adz_tensor *t, adz_tensor *y)
-{
-    adz_tensor *variables[] = { t != NULL ? adzi_ode_time_of(ode, t) : NULL, y };
-    return variables[0] != NULL && y != NULL ? adzi_equation_number(&ode->event, variables, 2)
-                                             : NULL;
-}
-
-/* The value of the event's function at a time, as a number. NaN is an error. */
-static bool event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value)
-{
-    adz_tensor *g = adzi_ode_event_number(ode, adz_scalar(t, (adz_dtype)ode->times->dtype), y);
-    *value = g != NULL ? adz_item(g) : NAN;
-    return g != NULL && check_value(ode, t, *value);
-}
-
 /* ---- the begin ------------------------------------------------------------------------------- */
 
 static double sign_of(double x)
@@ -65,7 +50,7 @@ static bool derivatives(
         return false;
     }
     const bool before = adz_set_grad_enabled(true);
-    adz_tensor *g = adzi_ode_event_number(ode, leaves[0], leaves[1]);
+    adz_tensor *g = value_of(ode, leaves[0], leaves[1]);
     const bool good = g != NULL && (!adzi_requires_grad(g) || adz_autograd_grad(&g, NULL, 1, leaves,
                                                                   2, &o, slopes) == ADZ_OK);
     adz_set_grad_enabled(before);
@@ -151,7 +136,7 @@ static adz_tensor *recorded_value(const adzi_ode *ode, const adzi_ode_span *span
     adz_tensor *theta =
         span->h != NULL ? adz_div(passed, span->h) : adz_mul_number(passed, 1 / span->length);
     *y = theta != NULL ? adzi_ode_dense(move, theta, 0) : NULL;
-    return *y != NULL ? adzi_ode_event_number(ode, t, *y) : NULL;
+    return *y != NULL ? value_of(ode, t, *y) : NULL;
 }
 
 /* How fast g rises at the event; not differentiated. */
