@@ -17,6 +17,22 @@ static bool check_value(const adzi_ode *ode, double t, double value)
     return true;
 }
 
+/* g(t, y). */
+static adz_tensor *value_of(const adzi_ode *ode, adz_tensor *t, adz_tensor *y)
+{
+    adz_tensor *variables[] = { t != NULL ? adzi_ode_time_of(ode, t) : NULL, y };
+    return variables[0] != NULL && y != NULL ? adzi_equation_number(&ode->event, variables, 2)
+                                             : NULL;
+}
+
+/* The value of the event's function at a time, as a number. NaN is an error. */
+static bool event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value)
+{
+    adz_tensor *g = value_of(ode, adz_scalar(t, (adz_dtype)ode->times->dtype), y);
+    *value = g != NULL ? adz_item(g) : NAN;
+    return g != NULL && check_value(ode, t, *value);
+}
+
 /* ---- the begin ------------------------------------------------------------------------------- */
 
 static double sign_of(double x)
