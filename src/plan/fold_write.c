@@ -228,7 +228,7 @@ static bool drop_blocks(adzi_captured_call *c)
         }
     }
     blocks->count = kept;
-    blocks->n_live = 0;
+    adzi_plan_blocks_forget_living(blocks);
     adzi_free(to, bytes);
     return true;
 }

@@ -46,15 +46,28 @@ typedef struct adzi_plan_block {
 /** Says that a block lies in the plan's own memory and in no other block. */
 #define ADZI_PLAN_MEMORY SIZE_MAX
 
-/** The blocks of a captured call, and those alive at the moment in the order of their addresses. */
+/** A block that is alive. */
+typedef struct adzi_plan_live {
+    char *begin, *end; /* what an address is compared with */
+    size_t block;      /* an index in `all` of the blocks */
+} adzi_plan_live;
+
+enum { ADZI_PLAN_LEAF = 256 };
+
+/** Living blocks that are neighbours, in the order of their addresses. */
+typedef struct adzi_plan_leaf {
+    size_t count;
+    adzi_plan_live live[ADZI_PLAN_LEAF];
+} adzi_plan_leaf;
+
+/** The blocks of a captured call, and those alive at the moment. They stand in leaves, because a
+ * loop of many steps has so many of them that a single list would be slow. */
 typedef struct adzi_plan_blocks {
     adzi_plan_block *all;
     size_t count, capacity;
-    struct adzi_plan_live {
-        char *begin, *end; /* what an address is compared with */
-        size_t block;      /* an index in `all` */
-    } * live;
-    size_t n_live, live_capacity;
+    adzi_plan_leaf **leaves; /* in order; none is empty */
+    size_t n_leaves, leaves_capacity;
+    size_t n_live;
     int64_t n_stored;
 } adzi_plan_blocks;
 
@@ -236,6 +249,9 @@ struct adz_plan {
 };
 
 /* ---- blocks.c ---- */
+
+/** Forgets which blocks are alive. */
+void adzi_plan_blocks_forget_living(adzi_plan_blocks *blocks);
 
 /** Adds a block to the living ones. False if memory was refused. */
 bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes);
