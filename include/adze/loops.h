@@ -28,12 +28,18 @@
  * any order go through it, by carries, inputs, and all other tensors that the body uses; they have
  * the bits of the unrolled program. Errors begin with the step, such as "step 17 of adz_scan".
  *
- * In a function that a plan captures, the steps of adz_scan become a loop of the plan, and those of
- * its backward another one, if each step does the same with the tensors of the next position. So
- * the launches and the memory for what a step computes do not depend on the number of steps. Making
- * the plan calls the function as usual, and takes the memory of the unrolled program. The bits are
- * those of ordinary calls. Steps that differ from the others are launched by themselves. adz_while
- * and adz_branch are refused in a plan, because the host reads what they decide by.
+ * In a function that a plan captures:
+ *
+ * - The steps of adz_scan become a loop of the plan, and those of its backward another one, if each
+ *   step does the same with the tensors of the next position. So the launches and the memory for
+ *   what a step computes do not depend on the number of steps. Making the plan calls the function
+ *   as usual, and takes the memory of the unrolled program. Steps that differ from the others are
+ *   launched by themselves. The bits are those of ordinary calls.
+ * - adz_while computes as many steps as it needs in each run, and adz_branch the body that its
+ *   predicate chooses. Where a gradient is wanted, adz_while computes all steps up to its bound, at
+ *   most 65535, and takes those until the condition has ended; adz_branch computes both bodies.
+ * What is not taken gets a gradient of 0, so its derivatives must be finite. While the plan is
+ * made, bodies are called once more to find out whether a gradient is wanted.
  */
 #ifndef ADZE_LOOPS_H
 #define ADZE_LOOPS_H
@@ -143,8 +149,7 @@ ADZ_API adz_status adz_scan(adz_loop_body body, void *user, adz_tensor *const *c
  * borrowed: false if the bound has, and the condition still holds. NULL
  * @return                ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (a number; a condition that has not
  *                        one element), ADZ_ERR_SHAPE or ADZ_ERR_DTYPE (a body that changes a
- *                        carry), ADZ_ERR_STATE (in a function that a plan captures),
- *                        ADZ_ERR_MEMORY, or the error of the condition or the body
+ *                        carry), ADZ_ERR_MEMORY, or the error of the condition or the body
  * @grad                  carries, and what the body uses, to any order
  * @see                   torch.while_loop, jax.lax.while_loop
  */
@@ -164,7 +169,7 @@ ADZ_API adz_status adz_while(adz_loop_condition condition, adz_loop_body body, v
  * @param n_results  how many tensors the bodies give, 1 to ADZ_LOOP_TENSORS
  * @param results    receives them, borrowed; untouched on failure. They may be among the inputs
  * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (a number; a predicate that has not one
- *                   element), ADZ_ERR_STATE (in a function that a plan captures), ADZ_ERR_MEMORY,
+ *                   element), ADZ_ERR_MEMORY,
  * or the error of the body
  * @grad             inputs, and what the body uses, to any order
  * @see              torch.cond, jax.lax.cond

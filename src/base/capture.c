@@ -1,6 +1,6 @@
 /* Capturing and tracing: which thread does it, and the functions that code above calls while it
  * does. */
-#include "base/capture.h"
+#include "base/marks.h"
 
 #include <pthread.h>
 
@@ -16,6 +16,9 @@ _Atomic(int) adzi_captures_running;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int n_observing;
 static adzi_observer before;
+
+/* Whether the capture of this thread records without computing. */
+static _Thread_local bool skips;
 
 /* A launch, as an observer gets it. */
 typedef struct {
@@ -62,9 +65,11 @@ static void observe(adzi_kernel kernel, const void *args, size_t size, int64_t u
         return;
     }
     capture->launched(capture, kernel, args, thread->layout, size, units, grain);
-    capture->inside = true;
-    compute(&l);
-    capture->inside = false;
+    if (!skips) {
+        capture->inside = true;
+        compute(&l);
+        capture->inside = false;
+    }
 }
 
 static void begin_observing(void)
@@ -104,7 +109,7 @@ void adzi_tracer_end(void)
 void adzi_capture_begin(adzi_capture *capture)
 {
     begin_observing();
-    capture->inside = false;
+    capture->inside = skips = false;
     capture->op = "a launch";
     atomic_fetch_add(&adzi_captures_running, 1);
     atomic_fetch_add(&adzi_captures_begun, 1);
@@ -129,7 +134,20 @@ adz_status adzi_repeat_sized(
     if (capture != NULL) {
         capture->repeated(capture, function, args, layout, size);
     }
-    return function(args);
+    return capture != NULL && skips ? ADZ_OK : function(args);
+}
+
+adz_status adzi_mark(const void *args)
+{
+    (void)args;
+    return ADZ_OK;
+}
+
+bool adzi_capture_skips(bool on)
+{
+    const bool were = skips;
+    skips = on;
+    return were;
 }
 
 void *adzi_alloc_for_kernels(size_t bytes)

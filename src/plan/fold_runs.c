@@ -138,12 +138,31 @@ static bool holds(const adzi_captured_call *c, const adzi_fold_run *run)
     return true;
 }
 
+/* Whether each mark of a step has its partner in the same step. */
+static bool is_balanced(const adzi_captured_call *c, const adzi_fold_run *run)
+{
+    int depth = 0;
+    for (size_t k = 0; k < run->period && depth >= 0; ++k) {
+        const adzi_plan_launch *l = &c->launches[run->begin + k];
+        adzi_mark_args args = { 0 };
+        if (l->function == adzi_mark) {
+            memcpy(&args, c->args + l->args_at, sizeof args);
+        }
+        if (depth == 0 && (args.kind == ADZI_MARK_TEST || args.kind == ADZI_MARK_ELSE)) {
+            return false;
+        }
+        depth += args.kind == ADZI_MARK_WHILE || args.kind == ADZI_MARK_IF;
+        depth -= args.kind == ADZI_MARK_AGAIN || args.kind == ADZI_MARK_END;
+    }
+    return depth == 0;
+}
+
 static bool find_runs(
     const adzi_captured_call *c, const search *s, adzi_fold_run **runs, size_t *n, size_t *capacity)
 {
     for (size_t i = 0; i < s->n;) {
         const adzi_fold_run run = longest(s, i);
-        if (run.period == 0 || !holds(c, &run)) {
+        if (run.period == 0 || !is_balanced(c, &run) || !holds(c, &run)) {
             ++i;
             continue;
         }

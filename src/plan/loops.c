@@ -1,17 +1,28 @@
-/* Running the loops of a captured call. */
+/* Running the launches of a captured call: straight on, in loops, and by marks (Note [Marks among
+ * launches]). */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "plan/plan.h"
 
-/* Whether a block is used by launches of the loop alone, and by one step at a time. */
-static void extend_over(adzi_captured_call *c, const adzi_plan_loop *loop)
+/* ---- how long blocks are in use -------------------------------------------------------------- */
+
+/* Whether a block keeps its contents from one step to another, or to the launches around a loop
+ * with a condition. */
+static bool crosses(const adzi_plan_block *block, int64_t begin, int64_t end)
 {
-    const int64_t begin = (int64_t)loop->first, end = begin + (int64_t)loop->length - 1;
-    for (size_t i = loop->first; i < loop->first + loop->length; ++i) {
+    return !block->freed || block->first < begin || block->last > end;
+}
+
+/* The blocks of launches begin .. end are in use as long as these run several times: all that do
+ * not belong to one step of a loop alone; in a loop with a condition, all that cross its ends. */
+static void extend_over(adzi_captured_call *c, int64_t begin, int64_t end, bool counted)
+{
+    for (int64_t i = begin; i <= end; ++i) {
         const adzi_plan_launch *l = &c->launches[i];
         for (size_t k = 0; k < l->n_references; ++k) {
             adzi_plan_block *block = &c->blocks.all[c->references[l->first_reference + k].block];
-            if (!block->within_step) {
+            if (counted ? !block->within_step : crosses(block, begin, end)) {
                 block->first = block->first < begin ? block->first : begin;
                 block->last = block->last > end ? block->last : end;
             }
@@ -19,10 +30,29 @@ static void extend_over(adzi_captured_call *c, const adzi_plan_loop *loop)
     }
 }
 
+/* The AGAIN of the WHILE at launch i. */
+static size_t end_of_while(const adzi_captured_call *c, size_t i)
+{
+    for (int depth = 0;; ++i) {
+        const adzi_mark_kind mark = adzi_plan_mark_of(&c->launches[i]);
+        depth += mark == ADZI_MARK_WHILE;
+        depth -= mark == ADZI_MARK_AGAIN;
+        if (depth == 0 || i + 1 == c->n_launches) {
+            return i;
+        }
+    }
+}
+
 void adzi_plan_extend_over_loops(adzi_captured_call *c)
 {
+    for (size_t i = 0; i < c->n_launches; ++i) {
+        if (adzi_plan_mark_of(&c->launches[i]) == ADZI_MARK_WHILE) {
+            extend_over(c, (int64_t)i, (int64_t)end_of_while(c, i), false);
+        }
+    }
     for (size_t i = 0; i < c->n_loops; ++i) {
-        extend_over(c, &c->loops[i]);
+        const int64_t begin = (int64_t)c->loops[i].first;
+        extend_over(c, begin, begin + (int64_t)c->loops[i].length - 1, true);
     }
 }
 
@@ -36,13 +66,56 @@ const adzi_plan_loop *adzi_plan_loop_at(const adzi_captured_call *c, size_t laun
     return NULL;
 }
 
-void adzi_plan_prepare_loops(adzi_captured_call *c)
+/* Finds where marks lead. `open` has room for as many marks as there are launches. */
+static void find_jumps(adzi_captured_call *c, size_t *open)
 {
+    size_t depth = 0;
+    for (size_t i = 0; i < c->n_launches; ++i) {
+        adzi_plan_launch *l = &c->launches[i];
+        switch (adzi_plan_mark_of(l)) {
+        case ADZI_MARK_WHILE:
+        case ADZI_MARK_IF:
+            open[depth++] = i;
+            break;
+        case ADZI_MARK_TEST:
+            c->launches[open[depth - 1]].jump = i; /* whose count the WHILE sets */
+            break;
+        case ADZI_MARK_AGAIN:
+            --depth;
+            c->launches[c->launches[open[depth]].jump].jump = i + 1;
+            l->jump = open[depth] + 1;
+            break;
+        case ADZI_MARK_ELSE:
+            c->launches[open[depth - 1]].jump = i + 1;
+            open[depth - 1] = i;
+            break;
+        case ADZI_MARK_END:
+            c->launches[open[--depth]].jump = i + 1;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+bool adzi_plan_prepare_loops(adzi_captured_call *c)
+{
+    const size_t bytes = (c->n_launches + 1) * sizeof(size_t);
+    size_t *open = adzi_alloc(bytes);
+    if (open == NULL) {
+        return false;
+    }
+    find_jumps(c, open);
+    adzi_free(open, bytes);
+    for (size_t i = 0; i < c->n_loops; ++i) {
+        c->launches[c->loops[i].first].loop = i + 1;
+    }
     for (size_t i = 0; i < c->n_patches; ++i) {
         adzi_plan_patch *p = &c->patches[i];
         p->word = c->launches[p->launch].args + p->at;
         memcpy(&p->first, p->word, sizeof p->first);
     }
+    return true;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -70,25 +143,63 @@ static void advance(adzi_plan_patch *patches, size_t n)
     }
 }
 
-static adz_status run_step(const adzi_captured_call *c, const adzi_plan_loop *loop)
+/* Whether the byte of a TEST or an IF is true, and steps are left. */
+static bool goes_on(const adzi_plan_launch *l)
 {
-    const adzi_plan_launch *end = c->launches + loop->first + loop->length;
-    for (const adzi_plan_launch *l = c->launches + loop->first; l < end; ++l) {
-        if (l->kernel != NULL) {
-            adzi_launch_sized(l->kernel, l->args, l->size, l->units, l->grain);
-            continue;
-        }
-        adzi_self()->composed = l->composed; /* Note [Errors of compositions] */
-        const adz_status status = l->function(l->args);
-        adzi_self()->composed = NULL;
-        if (status != ADZ_OK) {
-            return status;
-        }
-    }
-    return ADZ_OK;
+    adzi_mark_args *args = (adzi_mark_args *)(void *)l->args;
+    return *args->truth != 0 && (args->kind != ADZI_MARK_TEST || args->count++ < args->most);
 }
 
-adz_status adzi_plan_run_loop(const adzi_captured_call *c, const adzi_plan_loop *loop)
+/* The launch that follows mark i. */
+static size_t behind_mark(const adzi_captured_call *c, size_t i)
+{
+    const adzi_plan_launch *l = &c->launches[i];
+    switch (adzi_plan_mark_of(l)) {
+    case ADZI_MARK_WHILE:
+        ((adzi_mark_args *)(void *)c->launches[l->jump].args)->count = 0;
+        return i + 1;
+    case ADZI_MARK_TEST:
+    case ADZI_MARK_IF:
+        return goes_on(l) ? i + 1 : l->jump;
+    case ADZI_MARK_AGAIN:
+    case ADZI_MARK_ELSE:
+        return l->jump;
+    default:
+        return i + 1;
+    }
+}
+
+static adz_status run_loop(const adzi_captured_call *c, const adzi_plan_loop *loop);
+
+/* Runs the launches i .. end-1, which are a step of a loop if `in_loop`. */
+static adz_status run(const adzi_captured_call *c, size_t i, size_t end, bool in_loop)
+{
+    adz_status status = ADZ_OK;
+    while (i < end && status == ADZ_OK) {
+        const adzi_plan_launch *l = &c->launches[i];
+        if (l->loop != 0 && !in_loop) {
+            const adzi_plan_loop *loop = &c->loops[l->loop - 1];
+            status = run_loop(c, loop);
+            i += loop->length;
+        } else if (l->chain > 1) {
+            adzi_plan_run_chain(l);
+            i += l->chain;
+        } else if (l->kernel != NULL) {
+            adzi_launch_sized(l->kernel, l->args, l->size, l->units, l->grain);
+            ++i;
+        } else if (l->function == adzi_mark) {
+            i = behind_mark(c, i);
+        } else {
+            adzi_self()->composed = l->composed; /* Note [Errors of compositions] */
+            status = l->function(l->args);
+            adzi_self()->composed = NULL;
+            ++i;
+        }
+    }
+    return status;
+}
+
+static adz_status run_loop(const adzi_captured_call *c, const adzi_plan_loop *loop)
 {
     adzi_plan_patch *patches = c->patches + loop->first_patch;
     adz_status status = ADZ_OK;
@@ -97,9 +208,14 @@ adz_status adzi_plan_run_loop(const adzi_captured_call *c, const adzi_plan_loop 
         if (t > 0) {
             advance(patches, loop->n_patches);
         }
-        status = run_step(c, loop);
+        status = run(c, loop->first, loop->first + loop->length, true);
     }
     return status;
+}
+
+adz_status adzi_plan_run_launches(const adzi_captured_call *c)
+{
+    return run(c, 0, c->n_launches, false);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */

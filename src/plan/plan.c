@@ -121,8 +121,11 @@ static adz_status take_into_use(const char *op, adz_plan *plan)
         return ADZ_ERR_MEMORY;
     }
     adzi_captured_call_move_to(plan->last, plan->memory);
-    adzi_plan_prepare_loops(plan->last);
     adzi_plan_find_chains(plan->last);
+    if (!adzi_plan_prepare_loops(plan->last)) {
+        adzi_fail_memory(op, bytes);
+        return ADZ_ERR_MEMORY;
+    }
     ++plan->captures;
     adz_empty_cache(); /* the memory that the calls of the function have used */
     return ADZ_OK;
@@ -189,28 +192,8 @@ static void raise_versions(const adzi_captured_call *c)
 
 static adz_status replay(adz_plan *plan)
 {
-    const adzi_captured_call *c = plan->last;
-    const adzi_plan_loop *loop = c->loops, *loops_end = c->loops + c->n_loops;
-    adz_status status = ADZ_OK;
-    for (size_t i = 0; i < c->n_launches && status == ADZ_OK;) {
-        const adzi_plan_launch *l = &c->launches[i];
-        if (loop < loops_end && loop->first == i) {
-            status = adzi_plan_run_loop(c, loop);
-            i += loop++->length;
-            continue;
-        }
-        if (l->chain > 1) {
-            adzi_plan_run_chain(l);
-        } else if (l->kernel != NULL) {
-            adzi_launch_sized(l->kernel, l->args, l->size, l->units, l->grain);
-        } else {
-            adzi_self()->composed = l->composed; /* Note [Errors of compositions] */
-            status = l->function(l->args);
-            adzi_self()->composed = NULL;
-        }
-        i += l->chain;
-    }
-    raise_versions(c);
+    const adz_status status = adzi_plan_run_launches(plan->last);
+    raise_versions(plan->last);
     return status;
 }
 

@@ -22,9 +22,12 @@
 #ifndef ADZI_PLAN_PLAN_H
 #define ADZI_PLAN_PLAN_H
 
+#include <string.h>
+
 #include "adze/plan.h"
 #include "base/capture.h"
 #include "base/handle.h"
+#include "base/marks.h"
 #include "plan/snapshot.h"
 
 /** A block that was allocated while the function ran. */
@@ -89,6 +92,8 @@ typedef struct adzi_plan_launch {
     uint8_t items[ADZI_ELEMENTWISE_OPERANDS]; /* of an elementwise launch: see adzi_capture */
     bool fills;                               /* it is a fill */
     size_t chain; /* how many launches from this one on run block by block; 1 for itself */
+    size_t loop;  /* the loop that begins here, counted from 1; 0 for none */
+    size_t jump;  /* of a mark: the launch to which it leads */
     size_t first_reference, n_references;
     const char *op;       /* for messages */
     const char *composed; /* of a function of the host: the composition that has called it */
@@ -301,18 +306,31 @@ bool adzi_plan_fold(adzi_captured_call *call);
 
 /* ---- loops.c ---- */
 
-/** Blocks that a loop uses are in use as long as it runs. Call it when `first` and `last` of all
- * blocks are those of the launches. */
+/** Blocks that a loop uses are in use as long as it runs, and so are those that a loop with a
+ * condition and launches around it use. Call it when `first` and `last` of all blocks are those of
+ * the launches. */
 void adzi_plan_extend_over_loops(adzi_captured_call *call);
+
+/** The mark that a launch is; ADZI_MARK_NONE for all others. */
+static inline adzi_mark_kind adzi_plan_mark_of(const adzi_plan_launch *launch)
+{
+    adzi_mark_args args;
+    if (launch->function != adzi_mark) {
+        return ADZI_MARK_NONE;
+    }
+    memcpy(&args, launch->args, sizeof args);
+    return (adzi_mark_kind)args.kind;
+}
 
 /** The loop to which a launch belongs; NULL for none. */
 const adzi_plan_loop *adzi_plan_loop_at(const adzi_captured_call *call, size_t launch);
 
-/** Notes where the moving addresses are, and what they begin with. All addresses must be final. */
-void adzi_plan_prepare_loops(adzi_captured_call *call);
+/** Notes where the moving addresses are, what they begin with, and where marks lead. All addresses
+ * must be final. False if memory was refused. */
+bool adzi_plan_prepare_loops(adzi_captured_call *call);
 
-/** Runs a loop. The status of a function of the host that failed, with the error recorded. */
-adz_status adzi_plan_run_loop(const adzi_captured_call *call, const adzi_plan_loop *loop);
+/** Runs all launches. The status of a function of the host that failed, with the error recorded. */
+adz_status adzi_plan_run_launches(const adzi_captured_call *call);
 
 /** Whether two calls have equal loops. */
 bool adzi_plan_same_loops(const adzi_captured_call *a, const adzi_captured_call *b);

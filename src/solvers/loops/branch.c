@@ -1,4 +1,5 @@
 /* adz_branch: calls one of two bodies. */
+#include "solvers/loops/in_capture.h"
 #include "solvers/loops/in_trace.h"
 
 #include <string.h>
@@ -54,9 +55,7 @@ adz_status adz_branch(adz_tensor *predicate, adz_loop_body if_true, adz_loop_bod
         return adzi_error(
             op, ADZ_ERR_ARGUMENT, "%zu results; 1 to %d are possible", n_results, ADZ_LOOP_TENSORS);
     }
-    if (!adzi_loop_check_list(op, "inputs", inputs, n_inputs, 0) ||
-        (adzi_self()->tracer == NULL &&
-            adzi_is_captured(op, "the host reads its predicate; adz_where chooses elements"))) {
+    if (!adzi_loop_check_list(op, "inputs", inputs, n_inputs, 0)) {
         return adzi_status(NULL);
     }
     if (adzi_self()->tracer != NULL) {
@@ -66,6 +65,13 @@ adz_status adz_branch(adz_tensor *predicate, adz_loop_body if_true, adz_loop_bod
                    : adzi_status(NULL);
     }
     const size_t mark = adzi_self()->n_temporaries;
+    if (adzi_capture_of(adzi_self()) != NULL) {
+        return adzi_branch_in_capture(predicate, (adz_loop_body[]){ if_true, if_false }, user,
+                   inputs, n_results, results) &&
+                       adzi_loop_survive(op, mark, results, n_results)
+                   ? ADZ_OK
+                   : adzi_status(NULL);
+    }
     const int truth = adzi_loop_truth(op, "the predicate", predicate);
     if (truth < 0 || (b.found = adzi_loop_list(op, n_results)) == NULL) {
         return adzi_status(NULL);

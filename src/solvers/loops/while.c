@@ -1,4 +1,5 @@
 /* adz_while: the unrolled program of as many steps as the condition allows. */
+#include "solvers/loops/in_capture.h"
 #include "solvers/loops/in_trace.h"
 
 #include <string.h>
@@ -54,27 +55,37 @@ static bool check(const loop_while *w, adz_tensor *const *carries, adz_tensor **
             (long long)w->most);
         return false;
     }
-    return adzi_loop_check_list(op, "carries", carries, w->loop.n_carries, 1) &&
-           (adzi_self()->tracer != NULL ||
-               !adzi_is_captured(
-                   op, "the host reads its condition; adz_scan has a fixed number of steps"));
+    return adzi_loop_check_list(op, "carries", carries, w->loop.n_carries, 1);
 }
 
-/* Gives count and ended to those who want them. */
-static bool report(const loop_while *w, adz_tensor **count, adz_tensor **ended)
+/* Runs the loop, and makes *n and *e of how it has ended. */
+static bool run_loop(loop_while *w, adz_tensor *const *carries, adz_tensor **n, adz_tensor **e)
 {
-    adz_tensor *n = count != NULL ? adz_scalar((double)w->count, ADZ_I64) : NULL;
-    adz_tensor *e = ended != NULL ? adz_scalar(w->ended, ADZ_BOOL) : NULL;
-    if ((count != NULL && n == NULL) || (ended != NULL && e == NULL)) {
+    if (!adzi_loop_begin(&w->loop, carries)) {
         return false;
     }
-    if (count != NULL) {
-        *count = n;
+    if (adzi_capture_of(adzi_self()) != NULL) {
+        return adzi_while_in_capture(&w->loop, w->condition, w->most, n, e);
     }
-    if (ended != NULL) {
-        *ended = e;
+    if (!adzi_loop_run(&w->loop, run, w)) {
+        return false;
     }
-    return true;
+    *n = adz_scalar((double)w->count, ADZ_I64);
+    *e = adz_scalar(w->ended, ADZ_BOOL);
+    return *n != NULL && *e != NULL;
+}
+
+/* Gives the results to the scope. The lists of the loop end before. */
+static bool keep_results(
+    const loop_while *w, size_t mark, adz_tensor **results, adz_tensor *n, adz_tensor *e)
+{
+    adz_tensor *const both[] = { adzi_retain(n), adzi_retain(e) };
+    memcpy(results, w->loop.in, w->loop.n_carries * sizeof *results);
+    bool good = adzi_loop_survive(w->loop.op, mark, results, w->loop.n_carries);
+    good = adzi_loop_survive(w->loop.op, adzi_self()->n_temporaries, both, 2) && good;
+    adzi_drop(n);
+    adzi_drop(e);
+    return good;
 }
 
 adz_status adz_while(adz_loop_condition condition, adz_loop_body body, void *user,
@@ -95,11 +106,18 @@ adz_status adz_while(adz_loop_condition condition, adz_loop_body body, void *use
         return adzi_while_in_trace(
             &w.loop, condition, carries, max_iterations, results, count, ended);
     }
-    if (!adzi_loop_begin(&w.loop, carries) || !adzi_loop_run(&w.loop, run, &w)) {
+    adz_tensor *n, *e;
+    if (!run_loop(&w, carries, &n, &e)) {
         return adzi_status(NULL);
     }
-    memcpy(results, w.loop.in, n_carries * sizeof *results);
-    return adzi_loop_survive(w.loop.op, mark, results, n_carries) && report(&w, count, ended)
-               ? ADZ_OK
-               : adzi_status(NULL);
+    if (!keep_results(&w, mark, results, n, e)) {
+        return adzi_status(NULL);
+    }
+    if (count != NULL) {
+        *count = n;
+    }
+    if (ended != NULL) {
+        *ended = e;
+    }
+    return ADZ_OK;
 }

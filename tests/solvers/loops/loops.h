@@ -40,10 +40,17 @@ int loops_close(void **state);
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, loops_open, loops_close)
 
-enum { N_LOOPS_VALUES = 9, N_LOOPS_GRADIENTS = 4, N_LOOPS_REFUSED = 5, N_LOOPS_PLANS = 10 };
+enum {
+    N_LOOPS_VALUES = 9,
+    N_LOOPS_GRADIENTS = 4,
+    N_LOOPS_REFUSED = 4,
+    N_LOOPS_CONDITIONS = 6,
+    N_LOOPS_PLANS = 10
+};
 
 extern const struct CMUnitTest loops_values[N_LOOPS_VALUES];
 extern const struct CMUnitTest loops_gradients[N_LOOPS_GRADIENTS];
+extern const struct CMUnitTest loops_conditions[N_LOOPS_CONDITIONS];
 extern const struct CMUnitTest loops_plans[N_LOOPS_PLANS];
 extern const struct CMUnitTest loops_refused[N_LOOPS_REFUSED];
 

@@ -147,37 +147,9 @@ static void branches_are_checked(void **state)
     assert_true(found[0] == x && found[1] == x);
 }
 
-/* ---- in plans -------------------------------------------------------------------------------- */
-
-static adz_tensor *loops_on(void *x)
-{
-    fault f = { SILENCE, INT64_MAX, 0 };
-    adz_tensor *start = x, *found[2];
-    return adz_while(endless, faulty, &f, &start, 1, 3, found, NULL, NULL) == ADZ_OK ? found[0]
-                                                                                     : NULL;
-}
-
-static adz_tensor *branches(void *x)
-{
-    fault f = { SILENCE, INT64_MAX, 0 };
-    adz_tensor *in = x, *found[2];
-    return adz_branch(x, faulty, faulty, &f, &in, 1, 2, found) == ADZ_OK ? found[0] : NULL;
-}
-
-static void plans_refuse_what_the_host_reads(void **state)
-{
-    (void)state;
-    adz_tensor *x = adz_ones(ADZ_SHAPE(1), ADZ_F32);
-    assert_null(adz_plan_new(loops_on, x, NULL));
-    expect_error(ADZ_ERR_STATE, "adz_while");
-    assert_null(adz_plan_new(branches, x, NULL));
-    expect_error(ADZ_ERR_STATE, "adz_branch");
-}
-
 const struct CMUnitTest loops_refused[N_LOOPS_REFUSED] = {
     TEST(arguments_are_checked),
     TEST(faults_of_a_body_name_the_step),
     TEST(while_loops_are_checked),
     TEST(branches_are_checked),
-    TEST(plans_refuse_what_the_host_reads),
 };
