@@ -146,7 +146,7 @@ ADZ_API adz_status adz_scan(adz_loop_body body, void *user, adz_tensor *const *c
  *                        may be those that were given
  * @param count           receives the number of steps, an int64 scalar, borrowed; NULL
  * @param ended           receives whether the condition has ended the loop, a bool scalar,
- * borrowed: false if the bound has, and the condition still holds. NULL
+ * borrowed; false: the bound has, and the condition still holds. NULL
  * @return                ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (a number; a condition that has not
  *                        one element), ADZ_ERR_SHAPE or ADZ_ERR_DTYPE (a body that changes a
  *                        carry), ADZ_ERR_MEMORY, or the error of the condition or the body
@@ -169,8 +169,8 @@ ADZ_API adz_status adz_while(adz_loop_condition condition, adz_loop_body body, v
  * @param n_results  how many tensors the bodies give, 1 to ADZ_LOOP_TENSORS
  * @param results    receives them, borrowed; untouched on failure. They may be among the inputs
  * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (a number; a predicate that has not one
- *                   element), ADZ_ERR_MEMORY,
- * or the error of the body
+ *                   element), ADZ_ERR_SHAPE or ADZ_ERR_DTYPE (bodies whose results differ, in a
+ *                   plan), ADZ_ERR_MEMORY, or the error of the body
  * @grad             inputs, and what the body uses, to any order
  * @see              torch.cond, jax.lax.cond
  */

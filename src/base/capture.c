@@ -1,10 +1,11 @@
 /* Capturing and tracing: which thread does it, and the functions that code above calls while it
  * does. */
-#include "base/marks.h"
+#include "base/capture.h"
 
 #include <pthread.h>
 
 #include "base/alloc.h"
+#include "base/threads/marks.h"
 #include "base/threads/parallel.h"
 #include "base/tracer.h"
 
@@ -141,6 +142,12 @@ adz_status adzi_mark(const void *args)
 {
     (void)args;
     return ADZ_OK;
+}
+
+void adzi_add_mark(adzi_mark_kind kind, const void *truth, int64_t most)
+{
+    const adzi_mark_args args = { truth, kind, most, 0 };
+    (void)adzi_repeat(adzi_mark, adzi_mark_args, &args);
 }
 
 bool adzi_capture_skips(bool on)

@@ -27,7 +27,7 @@
 #include "adze/plan.h"
 #include "base/capture.h"
 #include "base/handle.h"
-#include "base/marks.h"
+#include "base/threads/marks.h"
 #include "plan/snapshot.h"
 
 /** A block that was allocated while the function ran. */

@@ -16,7 +16,7 @@
 
 #include "adze/ops.h"
 #include "base/door.h"
-#include "base/marks.h"
+#include "base/threads/marks.h"
 #include "tensor/shape.h"
 
 enum { MOST_MASKED = 65535 };

@@ -13,10 +13,13 @@
  * TEST and IF read one byte. Marks may be nested. The ordinary call, during which they are
  * recorded, goes its own way: it pauses the capture for the steps behind the first one, and records
  * what does not run without computing it (adzi_capture_skips). */
-#ifndef ADZI_BASE_MARKS_H
-#define ADZI_BASE_MARKS_H
+#ifndef ADZI_BASE_THREADS_MARKS_H
+#define ADZI_BASE_THREADS_MARKS_H
 
-#include "base/capture.h"
+#include <stdbool.h>
+
+#include "adze/base.h"
+#include "base/threads/addresses.h"
 
 typedef enum adzi_mark_kind {
     ADZI_MARK_NONE = 0,
@@ -42,11 +45,7 @@ ADZI_ADDRESSES(adzi_mark_args, truth);
 adz_status adzi_mark(const void *args);
 
 /** Adds a mark to the captured call of the thread. */
-static inline void adzi_add_mark(adzi_mark_kind kind, const void *truth, int64_t most)
-{
-    const adzi_mark_args args = { truth, kind, most, 0 };
-    (void)adzi_repeat(adzi_mark, adzi_mark_args, &args);
-}
+void adzi_add_mark(adzi_mark_kind kind, const void *truth, int64_t most);
 
 /** Whether launches of the capture are recorded without being computed, from now on. Returns
  * whether they were. */
