@@ -40,7 +40,7 @@ def quadrotor(x, u):
 # The motion, widths of the hidden layers, the range of states and controls, the start, the goal, the horizon.
 MODELS = {
     "pendulum": (pendulum, (32, 32), [3.5, 8], [3], [0, 0], [np.pi, 0], 40),
-    "quadrotor": (quadrotor, (32, 32), [3, 3, 1, 3, 3, 4], [4, 4], [1, 0.5, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], 20),
+    "quadrotor": (quadrotor, (64, 64), [3, 3, 1, 3, 3, 4], [4, 4], [1, 0.5, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], 20),
 }
 
 
