@@ -178,6 +178,8 @@ class Function:
             if p['taken']:
                 self.last.append(f'for (size_t i = 0; i < n_{name}; ++i) {to.group(1)}_keep(p_{name}[i]);')
             self.kept.append(at)
+        if name == 'arguments' and 'adz_tensor *held = NULL;' in self.declared:
+            self.before.append('if (!adzp_append(&call, &p_arguments, &n_arguments, held)) goto end;')
         self.passed.append(f'p_{name}')
 
     def count(self, p):
@@ -230,8 +232,19 @@ class Function:
 
     # ---- options
 
+    def function(self, p):
+        """A function that a backward calls again: the arguments of the function keep it."""
+        if not any(q['name'] == 'arguments' for q in self.f['parameters']):
+            return self.unknown(p)
+        at, said = self.argument(p['name'], True)
+        self.declared += [f'const adz_tensor_function *p_{p["name"]} = NULL;', 'adz_tensor *held = NULL;']
+        self.convert(at, f'adzp_function(&call, v[{at}], {said}, &p_{p["name"]}, &held)')
+        return self.passed.append(f'p_{p["name"]}')
+
     def struct(self, p):
         to = re.search(r'(\w+) \*', p['type']).group(1)
+        if to == 'adz_tensor_function':
+            return self.function(p)
         s = self.table['structs'][to]
         init = self.table['functions'].get(s['init'])
         if not s['sized'] or not init or len(init['parameters']) != 2 or s['retained']:

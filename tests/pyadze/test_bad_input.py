@@ -134,7 +134,7 @@ class Arguments(unittest.TestCase):
                 self.layer = nn.Linear(2, 2)
         with self.assertRaisesRegex(AttributeError, 'super'):
             Forgets()
-        with self.assertRaises(TypeError):
+        with self.assertRaises(NotImplementedError):
             nn.TransformerEncoder(nn.Sequential(Mine()), 2)
         with self.assertRaises(adze.ShapeError):
             nn.Linear(3, 2)(adze.ones(4))

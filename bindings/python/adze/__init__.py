@@ -115,6 +115,6 @@ def get_default_dtype():
     return float32
 
 
-from . import autograd, func, nn, optim, utils  # noqa: E402, F401
+from . import autograd, func, nn, optim, solvers, utils  # noqa: E402, F401
 from ._plan import Plan, capture  # noqa: E402, F401
 from ._files import load, load_checkpoint, save, save_checkpoint  # noqa: E402, F401

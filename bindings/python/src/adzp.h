@@ -174,6 +174,7 @@ extern PyObject *adzp_dtype_class; /* adze.dtype, set by adze/__init__.py; NULL 
  * ---------------------------------------------------------------- */
 
 adz_tensor *adzp_call_tensor(void *user, size_t n, adz_tensor *const *inputs, const char *who);
+adz_tensor *adzp_handed_out(PyObject *result, const char *who);
 adz_tensor *adzp_on_map(adz_tensor *x, void *user);
 adz_tensor *adzp_on_ode(adz_tensor *t, adz_tensor *y, void *user);
 adz_tensor *adzp_on_nothing(void *user);
@@ -181,6 +182,9 @@ adz_tensor *adzp_on_distance(adz_tensor *a, adz_tensor *b, void *user);
 double adzp_on_epoch(int64_t epoch, int group, void *user);
 int adzp_on_tensors(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user);
 adz_status adzp_on_results(adz_tensor **results, void *user);
+bool adzp_function(adzp_call *call, PyObject *v, const char *argument, const adz_tensor_function **to, adz_tensor **held);
+bool adzp_append(adzp_call *call, adz_tensor *const **tensors, size_t *n, adz_tensor *held);
+PyObject *adzp_module_of(PyObject *self, PyObject *function);
 
 /* Functions that are written by hand, for the module's table. */
 extern PyMethodDef adzp_methods[];     /* of the module */

@@ -23,7 +23,7 @@ static PyObject *call_with(void *user, size_t n, adz_tensor *const *inputs)
 }
 
 /* The tensor that a function returned, borrowed from the scope around the callback. */
-static adz_tensor *handed_out(PyObject *result, const char *who)
+adz_tensor *adzp_handed_out(PyObject *result, const char *who)
 {
     if (result == NULL) {
         return NULL;
@@ -46,7 +46,7 @@ adz_tensor *adzp_call_tensor(void *user, size_t n, adz_tensor *const *inputs, co
 {
     PyGILState_STATE lock = PyGILState_Ensure();
     PyObject *result = call_with(user, n, inputs);
-    adz_tensor *t = handed_out(result, who);
+    adz_tensor *t = adzp_handed_out(result, who);
     Py_XDECREF(result);
     if (t == NULL) {
         adzp_save_exception(who);
@@ -95,7 +95,7 @@ double adzp_on_epoch(int64_t epoch, int group, void *user)
 static int fill(PyObject *result, size_t room, adz_tensor **outputs)
 {
     if (result != NULL && adzp_is_tensor(result)) {
-        outputs[0] = handed_out(result, "function");
+        outputs[0] = adzp_handed_out(result, "function");
         return outputs[0] == NULL ? 0 : 1;
     }
     PyObject *all = result == NULL ? NULL : PySequence_Tuple(result);
@@ -106,7 +106,7 @@ static int fill(PyObject *result, size_t room, adz_tensor **outputs)
         n = 0;
     }
     for (Py_ssize_t i = 0; i < n; ++i) {
-        outputs[i] = handed_out(PyTuple_GetItem(all, i), "function");
+        outputs[i] = adzp_handed_out(PyTuple_GetItem(all, i), "function");
         n = outputs[i] == NULL ? 0 : n;
     }
     Py_XDECREF(all);

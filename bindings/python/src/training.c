@@ -343,5 +343,7 @@ PyMethodDef adzp_training_methods[] = {
     { "optimizer_step_closure", step_closure, METH_VARARGS,
         "One step of an optimizer that calls the loss itself." },
     { "loader_next", loader_next, METH_VARARGS, "The next batch of a loader, or None." },
+    { "module_of", adzp_module_of, METH_O,
+        "A module of the library that calls a function of Python." },
     { NULL, NULL, 0, NULL }
 };

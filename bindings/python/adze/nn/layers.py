@@ -106,11 +106,23 @@ def layer_of(handle):
 
 
 def handle_of(module):
-    """The module of the library behind a layer, or behind a Sequential of layers."""
+    """The module of the library behind a layer, or behind a Sequential of layers; else one that calls forward."""
     handle = module.__dict__.get('_handle') or getattr(module, '_fused', lambda: None)()
-    if handle is None:
-        raise TypeError(f'{type(module).__name__} is written in Python, and a layer of the library takes only layers '
-                        'of the library')
+    return mirror_of(module) if handle is None else handle
+
+
+def mirror_of(module):
+    """A module of the library that calls a module of Python, with its parameters, buffers and children by name."""
+    handle = _adze.module_of(module.forward)
+    for name, p in module._parameters.items():
+        if p is not None:
+            _adze.module_add_parameter(handle, name, p)
+    for name, b in module._buffers.items():
+        if b is not None:
+            _adze.module_add_buffer(handle, name, b, name not in module._not_saved)
+    for name, child in module.named_children():
+        _adze.module_add_child(handle, name, handle_of(child))
+    _adze.module_train(handle, module.training)
     return handle
 
 
@@ -155,7 +167,6 @@ class _Attention(Layer):
 
 class _Convolution(Layer):
     def _arguments(self, args, options):
-        from inspect import signature  # noqa: F401
         args = list(args)
         if isinstance(options.get('padding'), str):
             options['padding_rule'] = options.pop('padding')

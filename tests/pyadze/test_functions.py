@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Functions of Python that the library calls: in solvers, and as modules inside modules of the library."""
+import gc
+import math
+import unittest
+import weakref
+
+import adze
+from adze import _adze, nn, solvers
+from adze.nn.layers import handle_of
+
+
+class Solvers(unittest.TestCase):
+    def test_root_and_its_gradient(self):
+        a = adze.tensor([2.0, 9.0], dtype=adze.float64, requires_grad=True)
+        x = solvers.root(lambda x, a: x * x - a, adze.ones(2, dtype=adze.float64), [a])
+        self.assertTrue(adze.allclose(x.detach(), adze.tensor([math.sqrt(2), 3.0], dtype=adze.float64)))
+        gc.collect()
+        x.sum().backward()
+        self.assertTrue(adze.allclose(a.grad, adze.tensor([0.5 / math.sqrt(2), 1 / 6], dtype=adze.float64)))
+
+    def test_ode_and_its_gradient(self):
+        k = adze.tensor(0.7, dtype=adze.float64, requires_grad=True)
+        times = adze.linspace(0, 1, 5, dtype=adze.float64)
+        y = solvers.odeint(lambda t, y: -k * y, adze.ones(1, dtype=adze.float64), times)
+        self.assertEqual(y.shape, (5, 1))
+        self.assertAlmostEqual(y[-1].item(), math.exp(-0.7), places=5)
+        gc.collect()
+        y[-1].sum().backward()
+        self.assertAlmostEqual(k.grad.item(), -math.exp(-0.7), places=5)
+
+    def test_function_lives_as_long_as_the_graph(self):
+        class Law:
+            def __call__(self, x, a):
+                return x * x - a
+        law = Law()
+        alive = weakref.ref(law)
+        a = adze.tensor([4.0], dtype=adze.float64, requires_grad=True)
+        x = solvers.root(law, adze.ones(1, dtype=adze.float64), [a])
+        del law
+        gc.collect()
+        self.assertIsNotNone(alive())
+        x.sum().backward()
+        del x
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_exceptions(self):
+        def fails(x):
+            raise LookupError('mine')
+        start = adze.ones(2, dtype=adze.float64)
+        with self.assertRaisesRegex(LookupError, 'mine'):
+            solvers.root(fails, start)
+        with self.assertRaises(TypeError):
+            solvers.root(lambda x: None, start)
+        with self.assertRaises(TypeError):
+            solvers.root(3, start)
+        with self.assertRaises(adze.Error):
+            solvers.root(lambda x: x * x + 1, start)
+        again = [False]
+
+        def fails_later(x):
+            if again[0]:
+                raise LookupError('in the backward')
+            return x - weight
+        weight = adze.ones(2, dtype=adze.float64, requires_grad=True)
+        x = solvers.root(fails_later, start)
+        again[0] = True
+        with self.assertRaisesRegex(LookupError, 'in the backward'):
+            x.sum().backward()
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(adze.tensor(3.0))
+        self.inner = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.inner(x) * self.scale
+
+
+class Modules(unittest.TestCase):
+    def test_inside_the_library(self):
+        m = Scaled()
+        handle = handle_of(m)
+        self.assertEqual([name for name, _ in _adze.module_named_parameters(handle)],
+                         ['scale', 'inner.weight', 'inner.bias'])
+        x = adze.randn(4, 2)
+        outer = _adze.sequential_new([handle])
+        self.assertTrue(adze.equal(_adze.module_forward(outer, x), m(x)))
+        _adze.module_forward(outer, x).sum().backward()
+        self.assertIsNotNone(m.scale.grad)
+
+    def test_names_in_plans(self):
+        m, x = Scaled(), adze.ones(1, 2)
+        plan = adze.capture(lambda: m(x).detach(), inputs=[x], module=m)
+        self.assertEqual(plan().shape, (1, 2))
+
+    def test_exceptions(self):
+        class Fails(nn.Module):
+            def forward(self, x):
+                raise LookupError('mine')
+        with self.assertRaisesRegex(LookupError, 'mine'):
+            _adze.module_forward(handle_of(Fails()), adze.ones(1))
+
+        class Numbers(nn.Module):
+            def forward(self, x):
+                return 3
+        with self.assertRaises(TypeError):
+            _adze.module_forward(handle_of(Numbers()), adze.ones(1))
+
+    def test_copies_are_refused(self):
+        with self.assertRaises(NotImplementedError):
+            _adze.module_copy(handle_of(Scaled()))
+
+    def test_ends_with_the_module(self):
+        m = Scaled()
+        alive = weakref.ref(m)
+        handle = _adze.sequential_new([handle_of(m)])
+        del m
+        gc.collect()
+        self.assertIsNotNone(alive())
+        del handle
+        gc.collect()
+        self.assertIsNone(alive())
+
+
+if __name__ == '__main__':
+    unittest.main()
