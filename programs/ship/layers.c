@@ -73,10 +73,11 @@ static long long multiply_adds(const char *word, const sizes *in, int n_in, cons
 static long long print_layer(const char *text, const char *end, size_t *others)
 {
     sizes in[OPERANDS], out;
-    const char *arrow = strstr(text, " -> ["), *first = strchr(text, '[');
+    const char *arrow = strstr(text, " -> ["), *first = strstr(text, ": [");
     if (arrow == NULL || arrow > end || first == NULL || first > arrow) {
         return 0;
     }
+    first += 2;
     int n = 0;
     for (const char *at = first; n < OPERANDS && at != NULL && at < arrow; ++n) {
         at = read_sizes(at, &in[n]);

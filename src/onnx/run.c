@@ -197,6 +197,24 @@ static void check_types(const reader_call *call)
     }
 }
 
+/* Computes a node within its name, which so stands in errors, in plans and in files that are
+ * written. */
+static adz_status compute_named(void *user)
+{
+    const reader_call *call = user;
+    adz_tensor *y = compute(call);
+    if (y != NULL && y != ADZ_NONE && adz_error_code() == ADZ_OK) {
+        adzi_reader_set(call, 0, call->node->wraps ? adzi_reader_wrapped(y) : y);
+    }
+    if (y != NULL && adz_error_code() == ADZ_OK) {
+        check_types(call);
+    }
+    if (y == NULL && adz_error_code() == ADZ_OK) {
+        adz_error_set(call->node->type, ADZ_ERR_NULL, "there is no result");
+    }
+    return adz_error_code();
+}
+
 /* Computes a node. What it made by the way ends with it. Results of the graph stay in the scope of
  * the module's call, from which its caller borrows them. */
 static adz_status compute_node(const reader_call *call)
@@ -206,18 +224,13 @@ static adz_status compute_node(const reader_call *call)
     if (done != 0) {
         return done > 0 ? ADZ_OK : name_node(node);
     }
+    reader_call named = *call;
     adz_scope *scope = gives_result(call) ? NULL : adz_scope_open();
-    adz_tensor *y = compute(call);
-    if (y != NULL && y != ADZ_NONE && adz_error_code() == ADZ_OK) {
-        adzi_reader_set(call, 0, node->wraps ? adzi_reader_wrapped(y) : y);
-    }
-    if (y != NULL && adz_error_code() == ADZ_OK) {
-        check_types(call);
-    }
+    const adz_status status = adz_error_within(node->name, compute_named, &named);
     if (scope != NULL) {
         adz_scope_close(scope);
     }
-    return y != NULL && adz_error_code() == ADZ_OK ? ADZ_OK : name_node(node);
+    return status == ADZ_OK ? ADZ_OK : name_node(node);
 }
 
 /* Ends the values that no later node reads. */

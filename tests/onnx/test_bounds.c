@@ -304,6 +304,30 @@ static void errors_name_the_file(void **state)
     expect_error(ADZ_ERR_IO, "/nowhere/t.pb: adz_onnx_tensor_load: the file cannot");
 }
 
+/* What a node computes says the node's name, also to a program that hears of errors. */
+static void errors_name_the_node(void **state)
+{
+    (void)state;
+    heard h = { 0 };
+    wire graph = { 0 };
+    put_floats(&graph, "w", 2, (const int64_t[]){ 3, 1 }, (const float[]){ 1, 2, 3 });
+    wire node = wire_node("MatMul", "x w", "y");
+    wire_text(&node, 3, "layer/second");
+    wire_put_node(&graph, &node);
+    wire_input(&graph, "x", WIRE_FLOAT, NULL);
+    wire_output(&graph, "y", WIRE_FLOAT, NULL);
+    const char *path = temporary_path("net.onnx");
+    assert_true(wire_save_model(path, &graph, 17));
+    adz_module *net = adz_onnx_load(path, NULL);
+    adz_on_error(hear, &h);
+    assert_null(adz_module_forward(net, adz_ones(ADZ_SHAPE(1, 4), ADZ_F32)));
+    adz_on_error(adz_quiet, NULL);
+    assert_non_null(strstr(h.text, "layer/second"));
+    expect_error(
+        ADZ_ERR_SHAPE, "node \"layer/second\" (opset 17): layer/second: matmul: inner sizes");
+    adz_module_release(&net);
+}
+
 /* ---- numbers -------------------------------------------------------------------------------- */
 
 /* 3^39 has more than the 53 bits of an f64. */
@@ -335,6 +359,7 @@ int main(void)
         TEST(gates_are_needed),
         TEST(attributes_are_whole_words),
         TEST(errors_name_the_file),
+        TEST(errors_name_the_node),
         TEST(inputs_of_int8_are_checked),
         TEST(statistics_of_another_type_are_not_trained),
         TEST(powers_of_integers_are_exact),
