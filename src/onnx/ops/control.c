@@ -12,7 +12,8 @@ void adzi_reader_end(reader_carried *value)
     *value = (reader_carried){ 0 };
 }
 
-reader_carried adzi_reader_take(reader_run *run, size_t value)
+/* What a value of a run is. The tensor is kept, for it may end with the value. */
+static reader_carried take(reader_run *run, size_t value)
 {
     if (run->slots[value].numbers != NULL) {
         return (reader_carried){ .numbers = run->slots[value].numbers };
@@ -51,7 +52,7 @@ adz_status adzi_reader_run_graph(
     adz_scope *scope = adz_scope_open();
     adz_status status = adzi_reader_nodes(call->run, graph);
     for (size_t i = 0; i < n && status == ADZ_OK; ++i) {
-        outputs[i] = adzi_reader_take(call->run, graph->outputs[i].value);
+        outputs[i] = take(call->run, graph->outputs[i].value);
         status = adz_error_code();
     }
     for (size_t i = 0; i < graph->n_outputs; ++i) {
@@ -290,7 +291,7 @@ static adz_tensor *run_loop(const reader_call *call)
         return NULL;
     }
     for (size_t k = 0; k < states; ++k) {
-        outputs[1 + k] = adzi_reader_take(call->run, node->inputs[2 + k]);
+        outputs[1 + k] = take(call->run, node->inputs[2 + k]);
     }
     bool goes_on = holds != 0;
     adz_status status = adz_error_code();
@@ -413,7 +414,7 @@ static adz_tensor *run_scan(const reader_call *call)
     }
     const int64_t turns = read_scanned(call, states, inputs);
     for (size_t k = 0; k < states && turns >= 0; ++k) {
-        outputs[k] = adzi_reader_take(call->run, node->inputs[k]);
+        outputs[k] = take(call->run, node->inputs[k]);
     }
     adz_status status = adz_error_code();
     for (int64_t i = 0; i < turns && status == ADZ_OK; ++i) {

@@ -11,9 +11,6 @@ typedef struct reader_carried {
     reader_numbers *numbers;
 } reader_carried;
 
-/** What a value of a run is. The tensor is kept, for it may end with the value. */
-reader_carried adzi_reader_take(reader_run *run, size_t value);
-
 /** Gives a value to a run, which ends it. */
 void adzi_reader_give(reader_run *run, size_t value, reader_carried *given);
 
