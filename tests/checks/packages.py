@@ -45,6 +45,19 @@ for text, tested, where in [
     demand('docs/install.md lacks', text, install)
     demand('tests/package does not test', tested, where)
 
+# The Debian packages, against the libraries and their version.
+control = (top / 'debian/control').read_text()
+version = re.search(r"version: '([^']+)'", (top / 'meson.build').read_text()).group(1)
+soversion = '.'.join(version.split('-')[0].split('.')[:2 if version.startswith('0.') else 1])
+for name in ['', *('-' + name for name in shelves())]:
+    demand('debian/control lacks', f'Package: libadze{name}{soversion}\n', control)
+    demand('libadze-dev does not depend on', f'libadze{name}{soversion} (= ${{binary:Version}})', control)
+    node = f'ADZE{name.upper().replace("-", "_")}_{soversion}'
+    for ending, text in {'install': f'usr/lib/*/libadze{name}.so.*\n', 'symbols': f' (symver){node} '}.items():
+        path = top / f'debian/libadze{name}{soversion}.{ending}'
+        demand(f'debian/{path.name} lacks', text, path.read_text() if path.exists() else '')
+demand('debian/changelog does not begin with', f'adze ({version.replace("-", "~")}', (top / 'debian/changelog').read_text())
+
 # The lines with pkg-config, against those that tests/package/pkg_config.sh runs.
 script = (top / 'tests/package/pkg_config.sh').read_text()
 lines = re.findall(r"^\w+='(\$CC program.c .*)'$", script, re.M)
