@@ -60,7 +60,7 @@ quiet() {
 names=$(for package in *.deb; do dpkg-deb --field "$package" Package; done)
 quiet apt-get update
 quiet apt-get install -y --no-install-recommends gcc libc6-dev libjansson4 libopenblas0-pthread man-db pkg-config
-files >/tmp/before
+files >before
 quiet apt-get install -y --no-install-recommends ./*.deb
 dpkg --status $names | grep -c '^Status: install ok installed'
 for test in $(sed -n 's/^Tests: //p' tests/control); do
@@ -68,8 +68,8 @@ for test in $(sed -n 's/^Tests: //p' tests/control); do
     (cd / && sh "/adze/tests/$test")
 done
 quiet apt-get purge -y $names
-files >/tmp/after
-diff /tmp/before /tmp/after && echo 'the packages left nothing'
+files >after
+diff before after && echo 'the packages left nothing'
 SH
     in_root "$root" '. ./play'
 }
