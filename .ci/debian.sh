@@ -59,7 +59,7 @@ quiet() {
 }
 names=$(for package in *.deb; do dpkg-deb --field "$package" Package; done)
 quiet apt-get update
-quiet apt-get install -y --no-install-recommends gcc libc6-dev libjansson4 libopenblas0-pthread man-db pkg-config
+quiet apt-get install -y --no-install-recommends gcc libc6-dev libjansson4 libopenblas0-pthread man-db pkg-config python3-numpy
 files >before
 quiet apt-get install -y --no-install-recommends ./*.deb
 dpkg --status $names | grep -c '^Status: install ok installed'
