@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "plan/plan.h"
 #include "tensor/tensor.h"
 
@@ -231,4 +232,14 @@ bool adzi_captured_calls_agree(
     return same_numbers(a, b, &out) && same_constants(a, b, &out) && same_kernels(a, b, &out) &&
            same_loops(a, b, &out) && same_arguments(a, b, &out) && same_launches(a, b, &out) &&
            same_results(a, b, &out);
+}
+
+void adzi_captured_call_drop_compared(adzi_captured_call *c)
+{
+    adzi_free(c->arguments, c->arguments_capacity * sizeof *c->arguments);
+    adzi_free(c->numbers, c->numbers_capacity * sizeof *c->numbers);
+    c->arguments = NULL;
+    c->numbers = NULL;
+    c->n_arguments = c->arguments_capacity = c->n_numbers = c->numbers_capacity = 0;
+    c->results_at = c->n_results = 0;
 }

@@ -27,6 +27,8 @@
 
 #include "base/alloc.h"
 
+enum { MOST_TURNS = 4 }; /* tensors that take turns in a carry */
+
 /* The difference of two values. */
 typedef struct difference {
     bool exists;
@@ -288,36 +290,72 @@ static void find_positions(adzi_folding *f)
 
 /* ---- folding --------------------------------------------------------------------------------- */
 
+static bool has_loop(const adzi_fold_run *r)
+{
+    return r->high > r->low;
+}
+
 static bool has_loops(const adzi_folding *f)
 {
+    bool some = false;
     for (size_t i = 0; i < f->n_runs; ++i) {
-        if (f->runs[i].high > f->runs[i].low) {
-            return true;
+        some = some || has_loop(&f->runs[i]);
+    }
+    return some;
+}
+
+/* The addresses of a run without a loop may follow straight lines in each second, third or further
+ * time, as if two tensors take turns. Makes the periods of these runs `factor` times the shortest
+ * ones. Returns whether there are any. */
+static bool widen(const adzi_folding *f, int64_t factor)
+{
+    bool some = false;
+    for (size_t i = 0; i < f->n_runs; ++i) {
+        adzi_fold_run *r = &f->runs[i];
+        if (!has_loop(r)) {
+            const bool wide = r->units / factor >= ADZI_FOLD_LEAST_TIMES;
+            r->period = r->unit * (size_t)(wide ? factor : 1);
+            r->times = wide ? r->units / factor : r->units;
+            some = some || wide;
         }
     }
-    return false;
+    return some;
+}
+
+/* Finds families and loops with the periods that the runs have. */
+static bool look(adzi_folding *f)
+{
+    adzi_free(f->families, f->n_families * sizeof *f->families);
+    f->n_families = 0;
+    count_slots(f);
+    f->families = adzi_alloc(f->n_families * sizeof *f->families);
+    if (f->families == NULL) {
+        f->n_families = 0;
+        return false;
+    }
+    memset(f->family_of, 0xff, f->n_blocks * sizeof *f->family_of);
+    find_families(f);
+    return find_loops(f);
 }
 
 static bool fold(adzi_folding *f)
 {
-    count_slots(f);
-    const size_t of_blocks = f->n_blocks * (sizeof(size_t) + sizeof(int64_t));
-    const size_t of_families = f->n_families * sizeof *f->families;
-    f->family_of = adzi_alloc(of_blocks);
-    f->families = adzi_alloc(of_families);
-    bool good = f->family_of != NULL && f->families != NULL;
-    if (good) {
-        f->member_of = (int64_t *)(void *)(f->family_of + f->n_blocks);
-        memset(f->family_of, 0xff, of_blocks);
-        find_families(f);
-        good = find_loops(f);
+    const size_t bytes = f->n_blocks * (sizeof *f->family_of + sizeof *f->member_of);
+    f->family_of = adzi_alloc_zero(bytes);
+    if (f->family_of == NULL) {
+        return false;
+    }
+    f->member_of = (int64_t *)(void *)(f->family_of + f->n_blocks);
+    bool good = look(f);
+    for (int64_t factor = 2; factor <= MOST_TURNS && good && widen(f, factor); ++factor) {
+        good = look(f);
     }
     if (good && has_loops(f)) {
         find_positions(f);
         good = adzi_fold_write(f);
     }
-    adzi_free(f->families, of_families);
-    adzi_free(f->family_of, of_blocks);
+    adzi_free(f->families, f->n_families * sizeof *f->families);
+    adzi_free(f->family_of, bytes);
     return good;
 }
 

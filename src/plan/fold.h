@@ -4,11 +4,16 @@
 
 #include "plan/plan.h"
 
+/** How often launches repeat themselves in a run, at least. */
+enum { ADZI_FOLD_LEAST_TIMES = 4 };
+
 /** Launches that repeat themselves: launch `begin + t * period + k` is equal to `begin + k` in all
  * but its addresses. */
 typedef struct adzi_fold_run {
     size_t begin, period;
     int64_t times;
+    size_t unit;       /* the shortest period */
+    int64_t units;     /* how often it is repeated */
     int64_t low, high; /* the times low .. high-1 become a loop; none if they are equal */
     size_t first_slot; /* each address of the launches of one time is a slot, and slots are counted
                           through all runs */

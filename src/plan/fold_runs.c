@@ -9,7 +9,7 @@
 #include "plan/fold.h"
 
 enum {
-    LEAST_TIMES = 4,   /* of a run */
+    LEAST_TIMES = ADZI_FOLD_LEAST_TIMES,
     MOST_PERIODS = 64, /* that are tried at a launch */
     MOST_PERIOD = 1 << 16
 };
@@ -123,6 +123,8 @@ static adzi_fold_run longest(const search *s, size_t i)
             best.times = (int64_t)times;
         }
     }
+    best.unit = best.period;
+    best.units = best.times;
     return best;
 }
 

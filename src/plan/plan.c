@@ -120,6 +120,7 @@ static adz_status take_into_use(const char *op, adz_plan *plan)
         adzi_fail_memory(op, bytes);
         return ADZ_ERR_MEMORY;
     }
+    adzi_captured_call_drop_compared(plan->last);
     adzi_captured_call_move_to(plan->last, plan->memory);
     adzi_plan_find_chains(plan->last);
     if (!adzi_plan_prepare_loops(plan->last)) {

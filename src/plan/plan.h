@@ -452,6 +452,9 @@ bool adzi_plan_restore_end(const char *op, adz_plan *plan, bool good);
 
 /* ---- compare.c ---- */
 
+/** Frees what only comparisons read. No call is compared with this one any more. */
+void adzi_captured_call_drop_compared(adzi_captured_call *call);
+
 /** Whether two captured calls agree; false if `a` is NULL. `text` then says where they do not, and
  * what the program can do about it. */
 bool adzi_captured_calls_agree(

@@ -67,5 +67,6 @@ int main(void)
            run_group("gradients", loops_gradients, N_LOOPS_GRADIENTS) +
            run_group("conditions", loops_conditions, N_LOOPS_CONDITIONS) +
            run_group("plans", loops_plans, N_LOOPS_PLANS) +
+           run_group("random", loops_random, N_LOOPS_RANDOM) +
            run_group("refused", loops_refused, N_LOOPS_REFUSED);
 }

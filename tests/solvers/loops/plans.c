@@ -107,6 +107,49 @@ static void launches_do_not_depend_on_the_number_of_steps(void **state)
     }
 }
 
+/* A short body, for very many steps. */
+static adz_status short_step(adz_tensor **results, adz_tensor *const *inputs, void *user)
+{
+    const scanned *s = user;
+    results[0] = adz_tanh(adz_add(adz_mul(inputs[0], s->c.b), inputs[1]));
+    return results[0] != NULL ? ADZ_OK : adz_error_code();
+}
+
+static adz_tensor *run_short(void *user)
+{
+    scanned *s = user;
+    adz_tensor *last, *gradients[2], *leaves[] = { s->c.b, s->xs };
+    if (adz_scan(short_step, s, &s->h, 1, &s->xs, 1, 0, NULL, &last) != ADZ_OK) {
+        return NULL;
+    }
+    adz_tensor *loss = adz_sum(last, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return adz_autograd_grad(&loss, NULL, 1, leaves, 2, NULL, gradients) == ADZ_OK
+               ? adz_cat((adz_tensor *[]){ adz_flatten(gradients[0], 0, -1),
+                             adz_flatten(gradients[1], 0, -1) },
+                     2, 0)
+               : NULL;
+}
+
+static void ten_thousand_steps_have_the_launches_of_ten(void **state)
+{
+    (void)state;
+    adz_plan_info infos[2];
+    for (int i = 0; i < 2; ++i) {
+        const int64_t steps = i ? 10000 : 10;
+        scanned s = scanned_new(steps, 1, ADZ_F32, true);
+        adz_plan *plan = adz_plan_new(run_short, &s, NULL);
+        assert_int_equal(adz_plan_run(plan), ADZ_OK);
+        draw(&s, 5);
+        assert_int_equal(adz_plan_run(plan), ADZ_OK);
+        assert_true(same_bits(adz_plan_output(plan), run_short(&s)));
+        adz_plan_get_info(plan, &infos[i], sizeof infos[i]);
+        adz_plan_free(&plan);
+    }
+    assert_int_equal(infos[0].launches, infos[1].launches);
+    /* The states of a step and its gradients, in blocks of 64 bytes. */
+    assert_true((infos[1].memory_bytes - infos[0].memory_bytes) / 9990 <= 4 * 64);
+}
+
 /* ---- bodies of other kinds ------------------------------------------------------------------- */
 
 enum { STEPS = 30 };
@@ -391,6 +434,7 @@ static void a_step_of_a_replay_may_fail(void **state)
 const struct CMUnitTest loops_plans[N_LOOPS_PLANS] = {
     TEST(replays_have_the_bits_of_ordinary_calls),
     TEST(launches_do_not_depend_on_the_number_of_steps),
+    TEST(ten_thousand_steps_have_the_launches_of_ten),
     TEST(carries_may_wait_for_several_steps),
     TEST(bodies_may_draw_random_numbers),
     TEST(bodies_may_write_in_place),

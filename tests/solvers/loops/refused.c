@@ -37,9 +37,11 @@ static void arguments_are_checked(void **state)
     assert_true(found[0] == h && found[1] == h);
 }
 
+enum { OTHER_SHAPE, OTHER_DTYPE, OTHER_RESULT, NOTHING, SILENCE, MISMATCH };
+
 /* What a body does wrong, from step `from` on. */
 typedef struct fault {
-    enum { OTHER_SHAPE, OTHER_DTYPE, OTHER_RESULT, NOTHING, SILENCE, MISMATCH } kind;
+    int kind;
     int64_t from, step;
 } fault;
 
