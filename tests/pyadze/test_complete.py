@@ -3,6 +3,7 @@
 
     test_complete.py adze.json
 """
+import ast
 import json
 import pathlib
 import sys
@@ -41,6 +42,19 @@ class Complete(unittest.TestCase):
             if name != 'ADZ_OK':
                 made = getattr(adze, name.removeprefix('ADZ_ERR_').capitalize() + 'Error')
                 self.assertTrue(issubclass(made, adze.Error))
+
+
+    def test_stubs(self):
+        folder = pathlib.Path(adze.__file__).parent
+        for name, module, least in (('_adze.pyi', _adze, 900), ('__init__.pyi', adze, 300), ('nn/__init__.pyi', nn, 100)):
+            known = 0
+            for node in ast.parse((folder / name).read_text(encoding='utf-8')).body:
+                names_ = [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else \
+                    [a.asname for a in node.names if a.asname] if isinstance(node, ast.ImportFrom) else []
+                for one in names_:
+                    self.assertTrue(hasattr(module, one), f'{name}: {one}')
+                    known += 1
+            self.assertGreater(known, least)
 
 
 if __name__ == '__main__':

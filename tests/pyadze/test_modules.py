@@ -117,6 +117,18 @@ class Modules(unittest.TestCase):
         y, weights = nn.MultiheadAttention(8, 2)(*[adze.randn(3, 2, 8)] * 3)
         self.assertEqual((y.shape, weights.shape), ((3, 2, 8), (2, 3, 3)))
 
+    def test_lists_and_dictionaries(self):
+        m = nn.Module()
+        m.layers = nn.ModuleList([nn.Linear(2, 3), nn.Linear(3, 2)])
+        m.byname = nn.ModuleDict({'one': nn.Linear(2, 2)})
+        m.numbers = nn.ParameterList([adze.ones(1), adze.ones(2)])
+        m.named = nn.ParameterDict({'a': adze.ones(3)})
+        self.assertEqual([tuple(p.shape) for p in m.parameters()],
+                         [(3, 2), (3,), (2, 3), (2,), (2, 2), (2,), (1,), (2,), (3,)])
+        self.assertIn('named.a', m.state_dict())
+        self.assertEqual((len(m.layers), len(m.numbers), 'one' in m.byname, m.named['a'].shape), (2, 2, True, (3,)))
+        self.assertEqual(m.layers[1:][0].weight.shape, (2, 3))
+
     def test_freed(self):
         m = small()
         weight = m[0].weight

@@ -167,3 +167,39 @@ class ParameterList(Module):
 
     def __getitem__(self, i):
         return list(self._parameters.values())[i]
+
+
+class ParameterDict(Module):
+    """A dictionary of parameters."""
+
+    def __init__(self, parameters=None):
+        super().__init__()
+        for name, p in dict(parameters or {}).items():
+            self[name] = p
+
+    def __setitem__(self, name, p):
+        self.register_parameter(name, p if isinstance(p, Parameter) else Parameter(p))
+
+    def __getitem__(self, name):
+        return self._parameters[name]
+
+    def __delitem__(self, name):
+        del self._parameters[name]
+
+    def __contains__(self, name):
+        return name in self._parameters
+
+    def __len__(self):
+        return len(self._parameters)
+
+    def __iter__(self):
+        return iter(self._parameters)
+
+    def keys(self):
+        return self._parameters.keys()
+
+    def values(self):
+        return self._parameters.values()
+
+    def items(self):
+        return self._parameters.items()
