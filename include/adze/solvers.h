@@ -24,6 +24,14 @@
  * calls the function again, so `user` and these tensors have to live until then and may not change.
  * The function must give the same values for the same inputs: it may not draw random numbers.
  *
+ * adz_jvp, Jacobians in forward mode and Levenberg-Marquardt go forward through solvers:
+ * sensitivities are integrated beside the states on the same steps, for all parameters at once.
+ * They have no part in the error control. So the derivatives are those of the computed steps, as in
+ * reverse mode. With few parameters this takes a small multiple of the solution's time, and needs
+ * no graph of it. The function's calls are captured and replayed where a plan could hold them.
+ * Under create_graph, by ADZ_ODE_RODAS4, by times and by events it is the graph of all steps that
+ * is differentiated.
+ *
  * Inside a function that a plan captures:
  *
  * | form                                                | in a plan                             |
@@ -223,7 +231,8 @@ typedef struct adz_ode_options {
     int64_t graph_bytes; /**< the graph of the steps is kept for the backward if it takes at most so
                               many bytes, 0 or more. The backward then computes no step again. Not
                               with a method for stiff equations, with an event, or if the times want
-                              a gradient. 16 MiB */
+                              a gradient. ADZ_ODE_BDF keeps the states after its steps instead, for
+                              forward derivatives. 16 MiB */
     double max_step;     /**< the longest step with error control; 0, the default, sets no limit */
     const double *atols; /**< instead of atol, one for each element of y, or for each of the D
                               columns with `rows`; read during the call only; NULL */
@@ -259,18 +268,20 @@ ADZ_API void adz_ode_options_init(adz_ode_options *options, size_t size);
  * Memory for the backward is that of `checkpoints` states and of the graph of one step, and
  * `graph_bytes` at most. Under create_graph it is the graph of all steps.
  *
- * A replay of a plan fails as an ordinary call does if the times do not increase, or if the
- * solution is not finite.
+ * Times that decrease give a solution backwards in time.
+ *
+ * A replay of a plan fails as an ordinary call does if the times turn, or if the solution is not
+ * finite.
  *
  * @param function  computes dy/dt
  * @param user      handed to the function, also in the backward if that computes steps again
  * @param y0        any shape, f32 or f64; [N, D] with `rows`
- * @param times     times[T], T >= 2, of the dtype of y0, increasing
+ * @param times     times[T], T >= 2, of the dtype of y0, all increasing or all decreasing
  * @param options   NULL for the defaults
  * @param report    receives what the solution took, also if it fails; or NULL
  * @return          y[T, ...], the states at the times, borrowed; NULL with ADZ_ERR_NUMERIC (the
  *                  solution is not finite, or needs more than max_steps), ADZ_ERR_SHAPE,
- *                  ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (times that do not increase, an option),
+ *                  ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (times that turn or repeat, an option),
  *                  ADZ_ERR_STATE (in a plan, see above), ADZ_ERR_NULL, ADZ_ERR_MEMORY or the error
  *                  of the function recorded
  * @grad            y0, times and what the function uses, to any order; to third order by
@@ -285,7 +296,7 @@ ADZ_API adz_tensor *adz_odeint(adz_ode_map function, void *user, adz_tensor *y0,
  *
  * @param function   computes one tensor, f(t, y, arguments ...), from n + 2
  * @param y0         any shape, f32 or f64; [N, D] with `rows`
- * @param times      times[T], T >= 2, of the dtype of y0, increasing
+ * @param times      times[T], T >= 2, of the dtype of y0, all increasing or all decreasing
  * @param arguments  n tensors of any dtype; NULL if n is 0
  * @param n          0 to ADZ_SOLVER_ARGUMENTS
  * @param options    NULL for the defaults
@@ -308,7 +319,10 @@ ADZ_API adz_tensor *adz_odeint_many(const adz_tensor_function *function, adz_ten
  * An event at the first time itself does not count, so a solution can go on from the event of the
  * one before. If the event's function is 0 there up to rounding, its derivative by time says which
  * sign comes next. Up to rounding means 8 units in the last place of the state, and of the way that
- * the state would go at its first speed in the time |times[0]| + times[1] - times[0].
+ * the state would go at its first speed in the time |times[0]| + |times[1] - times[0]|.
+ *
+ * If times[1] is before times[0], the event is the last one before times[0]. Its direction is that
+ * in which the solution goes, backwards in time.
  *
  * @param function   computes one tensor, f(t, y, arguments ...), from n + 2
  * @param y0         any shape, f32 or f64; [N, D] with `rows`

@@ -162,6 +162,14 @@ static void events_have_derivatives(void **state)
         if (adaptive[m] == ADZ_ODE_DORMAND_PRINCE) {
             expect_derivatives(event_of, &o, in, 3);
         }
+        o.event_direction = 1; /* the way that the solution goes */
+        const bool rises = event_of(in, 3, found, &o) == 2 && adz_item(found[0]) == t;
+        adz_error_clear();
+        o.event_direction = -1;
+        const bool falls = event_of(in, 3, found, &o) == 2 && adz_item(found[0]) == t;
+        adz_error_clear();
+        assert_true(rises && !falls);
+        o.event_direction = 0;
         in[1] = wanting((double[]){ 1.2, 1.19 }, 2);
         assert_int_equal(event_of(in, 3, found, &o), 0);
         expect_error(ADZ_ERR_NUMERIC, "the solution is at t = 1.19");
