@@ -6,7 +6,9 @@
 import ast
 import json
 import pathlib
+import re
 import sys
+import tomllib
 import unittest
 
 import adze
@@ -43,6 +45,14 @@ class Complete(unittest.TestCase):
                 made = getattr(adze, name.removeprefix('ADZ_ERR_').capitalize() + 'Error')
                 self.assertTrue(issubclass(made, adze.Error))
 
+
+    def test_wheel(self):
+        project = tomllib.loads((TOP / 'pyproject.toml').read_text(encoding='utf-8'))
+        self.assertEqual(project['project']['version'], adze.__version__.replace('-dev', '.dev0'))
+        self.assertEqual(project['project']['dependencies'], ['numpy'])
+        known = set(re.findall(r"^option\('(\w+)'", (TOP / 'meson_options.txt').read_text(encoding='utf-8'), flags=re.M))
+        for option in project['tool']['meson-python']['args']['setup']:
+            self.assertIn(option[2:].split('=')[0], known | {'buildtype', 'default_library'})
 
     def test_stubs(self):
         folder = pathlib.Path(adze.__file__).parent
