@@ -45,24 +45,27 @@ static adz_tensor *gradient(const loops *l, adz_tensor *loss, size_t n)
 /* ---- a GRU-like cell ------------------------------------------------------------------------- */
 
 /* h[B, 32] and the products of the inputs x[B, 96] give the next h. */
-static adz_tensor *cell(const loops *l, adz_tensor *h, adz_tensor *x)
+static adz_status cell(adz_tensor **results, adz_tensor *const *in, void *user)
 {
+    const loops *l = user;
+    adz_tensor *h = in[0], *x = in[1];
     adz_tensor *g = adz_linear(h, l->p[0], l->p[1]);
     adz_tensor *both = adz_sigmoid(
         adz_add(adz_narrow(x, 1, 0, (int64_t)2 * UNITS), adz_narrow(g, 1, 0, (int64_t)2 * UNITS)));
     adz_tensor *r = adz_narrow(both, 1, 0, UNITS), *z = adz_narrow(both, 1, UNITS, UNITS);
     adz_tensor *n = adz_tanh(adz_add(adz_narrow(x, 1, (int64_t)2 * UNITS, UNITS),
         adz_mul(r, adz_narrow(g, 1, (int64_t)2 * UNITS, UNITS))));
-    return adz_add(n, adz_mul(z, adz_sub(h, n)));
+    results[0] = results[1] = adz_add(n, adz_mul(z, adz_sub(h, n)));
+    return results[0] != NULL ? ADZ_OK : adz_error_code();
 }
 
-static adz_tensor *gru_loss(const loops *l)
+static adz_tensor *gru_loss(loops *l)
 {
-    adz_tensor *h = adz_zeros(ADZ_SHAPE(l->batch, UNITS), ADZ_F32), *all[STEPS];
-    for (int t = 0; t < STEPS; ++t) {
-        all[t] = h = cell(l, h, adz_select(l->x, 0, t));
+    adz_tensor *h = adz_zeros(ADZ_SHAPE(l->batch, UNITS), ADZ_F32), *found[2];
+    if (adz_scan(cell, l, &h, 1, &l->x, 1, 1, NULL, found) != ADZ_OK) {
+        return NULL;
     }
-    return adz_mean(adz_square(adz_stack(all, STEPS, 0)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return adz_mean(adz_square(found[1]), ADZ_ALL_DIMS, ADZ_DROPDIM);
 }
 
 static adz_tensor *gru_forward(void *user)
@@ -127,26 +130,27 @@ static adz_tensor *sixths(
     return adz_add_scaled(y, adz_add_scaled(outer, inner, 2), step / 6);
 }
 
-static motion advance(const loops *l, motion y)
+static adz_status advance(adz_tensor **results, adz_tensor *const *in, void *user)
 {
+    const loops *l = user;
     const double h = PENDULUM_STEP;
+    const motion y = { in[0], in[1] };
     const motion a = slope(l, y), b = slope(l, ahead(y, a, h / 2)),
                  c = slope(l, ahead(y, b, h / 2)), d = slope(l, ahead(y, c, h));
-    return (motion){ sixths(y.angle, a.angle, b.angle, c.angle, d.angle, h),
-        sixths(y.rate, a.rate, b.rate, c.rate, d.rate, h) };
+    results[0] = results[2] = sixths(y.angle, a.angle, b.angle, c.angle, d.angle, h);
+    results[1] = sixths(y.rate, a.rate, b.rate, c.rate, d.rate, h);
+    return results[1] != NULL ? ADZ_OK : adz_error_code();
 }
 
 static adz_tensor *pendulum_gradient(void *user)
 {
-    const loops *l = user;
-    motion y = { adz_scalar(1, ADZ_F64), adz_scalar(0, ADZ_F64) };
-    adz_tensor *all[STEPS];
-    for (int t = 0; t < STEPS; ++t) {
-        y = advance(l, y);
-        all[t] = y.angle;
-    }
-    adz_tensor *loss = adz_mean(adz_square(adz_stack(all, STEPS, 0)), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    return gradient(l, loss, 2);
+    loops *l = user;
+    adz_tensor *start[] = { adz_scalar(1, ADZ_F64), adz_scalar(0, ADZ_F64) }, *found[3];
+    adz_scan_options o = ADZ_SCAN_OPTIONS;
+    o.length = STEPS;
+    return adz_scan(advance, l, start, 2, NULL, 0, 1, &o, found) == ADZ_OK
+               ? gradient(l, adz_mean(adz_square(found[2]), ADZ_ALL_DIMS, ADZ_DROPDIM), 2)
+               : NULL;
 }
 
 static void pendulum_floor(void *user)
@@ -178,28 +182,29 @@ static adz_tensor *newton_step(adz_tensor *anomaly, adz_tensor *eccentricity, ad
     return adz_sub(anomaly, adz_div(kepler_error(anomaly, eccentricity, mean), rise));
 }
 
-/* How many steps the loop makes until no error is above 1e-14. */
-static int64_t count_newton_steps(const loops *l)
+/* The carries are the anomalies, the eccentricities and the mean anomalies. */
+static adz_tensor *is_far(adz_tensor *const *in, void *user)
 {
-    int64_t steps = 0;
-    adz_scope *scope = adz_scope_open();
-    adz_tensor *e = l->x;
-    while (steps < 20 && adz_item(adz_max(adz_abs(kepler_error(e, l->p[0], l->x)))) > 1e-14) {
-        e = newton_step(e, l->p[0], l->x);
-        ++steps;
-    }
-    adz_scope_close(scope);
-    return steps;
+    (void)user;
+    adz_tensor *most = adz_max(adz_abs(adz_detach(kepler_error(in[0], in[1], in[2]))));
+    return adz_gt_number(most, 1e-14);
+}
+
+static adz_status newton(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    (void)user;
+    results[0] = newton_step(in[0], in[1], in[2]);
+    results[1] = in[1];
+    results[2] = in[2];
+    return results[0] != NULL ? ADZ_OK : adz_error_code();
 }
 
 static adz_tensor *anomalies(adz_tensor *eccentricity, void *user)
 {
-    const loops *l = user;
-    adz_tensor *e = l->x;
-    for (int64_t i = 0; i < l->batch; ++i) {
-        e = newton_step(e, eccentricity, l->x);
-    }
-    return e;
+    loops *l = user;
+    adz_tensor *start[] = { l->x, eccentricity, l->x }, *found[3];
+    return adz_while(is_far, newton, l, start, 3, 20, found, NULL, NULL) == ADZ_OK ? found[0]
+                                                                                   : NULL;
 }
 
 static adz_tensor *kepler_tangent(void *user)
@@ -213,7 +218,6 @@ static void make_kepler(loops *l, int64_t bodies)
     l->p[0] = adz_keep(adz_mul_number(adz_rand(ADZ_SHAPE(bodies), ADZ_F64), 0.5));
     l->x = adz_keep(adz_mul_number(adz_rand(ADZ_SHAPE(bodies), ADZ_F64), 3));
     l->constants = adz_keep(adz_ones(ADZ_SHAPE(bodies), ADZ_F64)); /* the direction */
-    l->batch = count_newton_steps(l);
     l->compute = kepler_tangent;
 }
 
@@ -222,37 +226,39 @@ static void make_kepler(loops *l, int64_t bodies)
 /* A body in a plane, whose position is measured: the states are two positions and two rates. The
  * parameters are the logarithms of two variances, of the accelerations and of the measurements. */
 typedef struct {
-    adz_tensor *mean, *spread; /* [4, 1] and [4, 4] */
-} estimate;
+    adz_tensor *f, *q, *noise; /* F[4, 4], Q[4, 4] and the variance of what is measured, [2, 2] */
+} system_of_filter;
 
-/* The constants are F[4, 4] and Q[4, 4] one above the other. What is measured are the first two. */
-static adz_tensor *filter_step(
-    estimate *e, adz_tensor *z, adz_tensor *f, adz_tensor *q, adz_tensor *noise)
+/* The carries are the mean [4, 1] and the covariance [4, 4] of the states. The first two of them
+ * are measured. The result is the cost of the measurement z. */
+static adz_status filter_step(adz_tensor **results, adz_tensor *const *in, void *user)
 {
-    adz_tensor *m = adz_matmul(f, e->mean);
-    adz_tensor *p = adz_add(adz_matmul(adz_matmul(f, e->spread), adz_transpose(f, 0, 1)), q);
+    const system_of_filter *system = user;
+    adz_tensor *f = system->f, *z = in[2], *m = adz_matmul(f, in[0]);
+    adz_tensor *p = adz_add(adz_matmul(adz_matmul(f, in[1]), adz_transpose(f, 0, 1)), system->q);
     adz_tensor *hp = adz_narrow(p, 0, 0, 2); /* [2, 4] */
-    adz_tensor *s = adz_add(adz_narrow(hp, 1, 0, 2), noise);
+    adz_tensor *s = adz_add(adz_narrow(hp, 1, 0, 2), system->noise);
     adz_tensor *v = adz_sub(z, adz_narrow(m, 0, 0, 2));
     adz_tensor *both[] = { hp, v };
     adz_tensor *solved = adz_solve(s, adz_cat(both, 2, 1)); /* S^-1 [H P, v] */
     adz_tensor *sv = adz_narrow(solved, 1, 4, 1);
-    e->mean = adz_add(m, adz_matmul(adz_transpose(hp, 0, 1), sv));
-    e->spread = adz_sub(p, adz_matmul(adz_transpose(hp, 0, 1), adz_narrow(solved, 1, 0, 4)));
-    return adz_add(adz_sum(adz_mul(v, sv), ADZ_ALL_DIMS, ADZ_DROPDIM), adz_log(adz_det(s)));
+    results[0] = adz_add(m, adz_matmul(adz_transpose(hp, 0, 1), sv));
+    results[1] = adz_sub(p, adz_matmul(adz_transpose(hp, 0, 1), adz_narrow(solved, 1, 0, 4)));
+    results[2] = adz_add(adz_sum(adz_mul(v, sv), ADZ_ALL_DIMS, ADZ_DROPDIM), adz_log(adz_det(s)));
+    return results[2] != NULL ? ADZ_OK : adz_error_code();
 }
 
 static adz_tensor *kalman_gradient(void *user)
 {
-    const loops *l = user;
-    adz_tensor *f = adz_narrow(l->constants, 0, 0, 4);
-    adz_tensor *q = adz_mul(adz_exp(l->p[0]), adz_narrow(l->constants, 0, 4, 4));
-    adz_tensor *noise = adz_mul(adz_exp(l->p[1]), adz_eye(2, 2, ADZ_F64)), *all[MEASUREMENTS];
-    estimate e = { adz_zeros(ADZ_SHAPE(4, 1), ADZ_F64), adz_eye(4, 4, ADZ_F64) };
-    for (int t = 0; t < MEASUREMENTS; ++t) {
-        all[t] = filter_step(&e, adz_select(l->x, 0, t), f, q, noise);
-    }
-    return gradient(l, adz_sum(adz_stack(all, MEASUREMENTS, 0), ADZ_ALL_DIMS, ADZ_DROPDIM), 2);
+    loops *l = user;
+    system_of_filter s = { .f = adz_narrow(l->constants, 0, 0, 4),
+        .q = adz_mul(adz_exp(l->p[0]), adz_narrow(l->constants, 0, 4, 4)),
+        .noise = adz_mul(adz_exp(l->p[1]), adz_eye(2, 2, ADZ_F64)) };
+    adz_tensor *start[] = { adz_zeros(ADZ_SHAPE(4, 1), ADZ_F64), adz_eye(4, 4, ADZ_F64) };
+    adz_tensor *found[3];
+    return adz_scan(filter_step, &s, start, 2, &l->x, 1, 1, NULL, found) == ADZ_OK
+               ? gradient(l, adz_sum(found[2], ADZ_ALL_DIMS, ADZ_DROPDIM), 2)
+               : NULL;
 }
 
 static void make_kalman(loops *l)
