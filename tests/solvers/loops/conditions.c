@@ -32,10 +32,12 @@ static adz_status newton(adz_tensor **results, adz_tensor *const *inputs, void *
  * gradients those by m and e. */
 static adz_status solve(adz_tensor **results, void *user)
 {
-    orbit *o = user;
-    adz_tensor *start[2] = { o->m, adz_zeros_like(o->m) }, *in[2] = { o->m, o->e };
-    if (adz_while(is_far, newton, o, start, 2, o->most, results, &results[2], &results[3]) !=
-        ADZ_OK) {
+    orbit *given = user, copy = *given, *o = &copy;
+    adz_tensor *in[2] = { o->m, o->e };
+    o->m = adz_add_number(o->m, 0.125); /* the loop reads it in each step */
+    adz_tensor *start[2] = { o->m, adz_zeros_like(o->m) };
+    if (o->m == NULL || adz_while(is_far, newton, o, start, 2, o->most, results, &results[2],
+                            &results[3]) != ADZ_OK) {
         return adz_error_code();
     }
     adz_tensor *sum =
@@ -210,6 +212,52 @@ static void a_plan_computes_the_body_that_is_chosen(void **state)
     adz_plan_free(&plan);
 }
 
+/* The first step copies a strided carry before it adds up, so it differs within the branch. */
+static adz_status adds_up(adz_tensor **results, adz_tensor *const *inputs, void *user)
+{
+    (void)user;
+    results[0] = adz_cumsum(adz_sin(adz_cumsum(inputs[0], 0)), 1);
+    return results[0] != NULL ? ADZ_OK : adz_error_code();
+}
+
+static adz_status adds_down(adz_tensor **results, adz_tensor *const *inputs, void *user)
+{
+    (void)user;
+    results[0] = adz_neg(adz_cumsum(inputs[0], 0));
+    return results[0] != NULL ? ADZ_OK : adz_error_code();
+}
+
+static adz_status strided_step(adz_tensor **results, adz_tensor *const *inputs, void *user)
+{
+    return adz_branch(adz_gt_number(inputs[1], 0), adds_up, adds_down, user, inputs, 1, 1, results);
+}
+
+static adz_tensor *scan_of_strided(void *user)
+{
+    choice *c = user;
+    adz_tensor *start = adz_transpose(c->w, 0, 1), *found;
+    return adz_scan(strided_step, c, &start, 1, &c->x, 1, 0, NULL, &found) == ADZ_OK ? found : NULL;
+}
+
+static void steps_that_begin_in_a_branch_are_folded_as_a_whole(void **state)
+{
+    (void)state;
+    adz_manual_seed(8);
+    choice c = { adz_randn(ADZ_SHAPE(30), ADZ_F64), adz_randn(ADZ_SHAPE(3, 4), ADZ_F64), NULL };
+    adz_plan *plan = adz_plan_new(scan_of_strided, &c, NULL);
+    adz_plan_info info;
+    assert_non_null(plan);
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    adz_plan_get_info(plan, &info, sizeof info);
+    assert_true(info.captured && info.launches < 60);
+    for (int i = 0; i < 4; ++i) {
+        adz_copy_(c.x, adz_randn_like(c.x));
+        assert_int_equal(adz_plan_run(plan), ADZ_OK);
+        assert_true(same_bits(adz_plan_output(plan), scan_of_strided(&c)));
+    }
+    adz_plan_free(&plan);
+}
+
 /* A loop in a body that does not run when the plan is made. */
 static adz_status loops_on(adz_tensor **results, adz_tensor *const *inputs, void *user)
 {
@@ -273,6 +321,7 @@ const struct CMUnitTest loops_conditions[N_LOOPS_CONDITIONS] = {
     TEST(a_plan_differentiates_while_loops),
     TEST(carries_may_be_exchanged),
     TEST(a_plan_computes_the_body_that_is_chosen),
+    TEST(steps_that_begin_in_a_branch_are_folded_as_a_whole),
     TEST(bodies_that_do_not_run_are_not_computed),
     TEST(a_plan_refuses_bodies_of_different_shapes),
 };
