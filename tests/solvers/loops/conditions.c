@@ -249,7 +249,7 @@ static void steps_that_begin_in_a_branch_are_folded_as_a_whole(void **state)
     assert_non_null(plan);
     assert_int_equal(adz_plan_run(plan), ADZ_OK);
     adz_plan_get_info(plan, &info, sizeof info);
-    assert_true(info.captured && info.launches < 60);
+    assert_true(info.captured && (!FOLDS || info.launches < 60));
     for (int i = 0; i < 4; ++i) {
         adz_copy_(c.x, adz_randn_like(c.x));
         assert_int_equal(adz_plan_run(plan), ADZ_OK);

@@ -98,10 +98,11 @@ static void launches_do_not_depend_on_the_number_of_steps(void **state)
     (void)state;
     for (int trains = 0; trains < 2; ++trains) {
         adz_plan_info few, many;
-        scanned a = scanned_new(10, 2, ADZ_F32, trains), b = scanned_new(1000, 2, ADZ_F32, trains);
+        scanned a = scanned_new(10, 2, ADZ_F32, trains),
+                b = scanned_new(FOLDS ? 1000 : 20, 2, ADZ_F32, trains);
         assert_true(replays(&a, &few) && replays(&b, &many));
-        assert_int_equal(few.launches, many.launches);
-        if (!trains) {
+        assert_true(!FOLDS || few.launches == many.launches);
+        if (!trains && FOLDS) {
             assert_int_equal(few.memory_bytes, many.memory_bytes);
         }
     }
@@ -135,7 +136,7 @@ static void ten_thousand_steps_have_the_launches_of_ten(void **state)
     (void)state;
     adz_plan_info infos[2];
     for (int i = 0; i < 2; ++i) {
-        const int64_t steps = i ? 10000 : 10;
+        const int64_t steps = i && FOLDS ? 10000 : 10;
         scanned s = scanned_new(steps, 1, ADZ_F32, true);
         adz_plan *plan = adz_plan_new(run_short, &s, NULL);
         assert_int_equal(adz_plan_run(plan), ADZ_OK);
@@ -145,9 +146,9 @@ static void ten_thousand_steps_have_the_launches_of_ten(void **state)
         adz_plan_get_info(plan, &infos[i], sizeof infos[i]);
         adz_plan_free(&plan);
     }
-    assert_int_equal(infos[0].launches, infos[1].launches);
+    assert_true(!FOLDS || infos[0].launches == infos[1].launches);
     /* The states of a step and its gradients, in blocks of 64 bytes. */
-    assert_true((infos[1].memory_bytes - infos[0].memory_bytes) / 9990 <= 4 * 64);
+    assert_true(!FOLDS || (infos[1].memory_bytes - infos[0].memory_bytes) / 9990 <= 4 * 64);
 }
 
 /* ---- bodies of other kinds ------------------------------------------------------------------- */
@@ -260,7 +261,7 @@ static void carries_may_wait_for_several_steps(void **state)
     (void)state;
     program p = program_new(three_back, 3, 0);
     const size_t launches = launches_of(&p, reset_seed);
-    assert_true(launches > 0 && launches <= 30);
+    assert_true(launches > 0 && (!FOLDS || launches <= 30));
 }
 
 static adz_status drops(adz_tensor **results, adz_tensor *const *inputs, void *user)
@@ -276,7 +277,7 @@ static void bodies_may_draw_random_numbers(void **state)
     (void)state;
     program p = program_new(drops, 1, 1);
     const size_t launches = launches_of(&p, reset_seed);
-    assert_true(launches > 0 && launches <= 40);
+    assert_true(launches > 0 && (!FOLDS || launches <= 40));
 }
 
 /* Adds each state to a tensor from outside, in place. */
@@ -300,7 +301,7 @@ static void bodies_may_write_in_place(void **state)
     program p = program_new(collects, 1, 1);
     p.table = adz_zeros(ADZ_SHAPE(4), ADZ_F64);
     const size_t launches = launches_of(&p, reset_table);
-    assert_true(launches > 0 && launches <= 40);
+    assert_true(launches > 0 && (!FOLDS || launches <= 40));
 }
 
 /* Other weights in each step, some of them twice. */
@@ -373,7 +374,7 @@ static void training_steps_are_replayed(void **state)
     assert_int_equal(adz_module_to(p.after, ADZ_F64), ADZ_OK);
     p.trains = true;
     const size_t launches = launches_of(&p, reset_model);
-    assert_true(launches > 0 && launches <= 400);
+    assert_true(launches > 0 && (!FOLDS || launches <= 400));
     adz_optimizer_release(&p.optimizer);
     adz_module_release(&p.model);
     adz_module_release(&p.after);

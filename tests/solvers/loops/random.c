@@ -166,7 +166,7 @@ static void replays_of_drawn_bodies_have_the_bits_of_ordinary_calls(void **state
         adz_plan_free(&plan);
         adz_scope_close(scope);
     }
-    assert_int_equal(folded, PROGRAMS); /* as many launches for 14 steps as for 40 */
+    assert_true(!FOLDS || folded == PROGRAMS); /* as many launches for 14 steps as for 40 */
 }
 
 const struct CMUnitTest loops_random[N_LOOPS_RANDOM] = {
