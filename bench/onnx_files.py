@@ -75,7 +75,10 @@ class Network:
         self.count = lib.adz_onnx_output_count(self.module)
         self.function = lib.adz_plan_results_function(self.compute)
         grad = lib.adz_set_grad_enabled(False)
-        self.plan = lib.adz_plan_new_many(ctypes.cast(self.function, ctypes.c_void_p), None, self.count, None)
+        # As onnxruntime does, the plan puts the weights into the order of its products once.
+        options = lib.options('adz_plan_options', module=self.module, pack_weights=True)
+        self.plan = lib.adz_plan_new_many(
+            ctypes.cast(self.function, ctypes.c_void_p), None, self.count, ctypes.byref(options))
         lib.adz_set_grad_enabled(grad)
         self.outputs = []
         for i in range(self.count):

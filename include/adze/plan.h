@@ -104,7 +104,9 @@ typedef struct adz_plan_options {
                              the weights. After a weight was written, the next run calls the
                              function, and new copies are made. Products of OpenBLAS, of
                              so few rows that the weight is read where it lies, and of weights in
-                             half precision have none. No bit changes. */
+                             half precision have none. What depends on weights alone, such as the
+                             order in which a recurrent layer reads its matrix, is computed once,
+                             too. No bit changes. */
     const char *const *result_names; /**< a name for each result, copied; NULL: "output" for a
                                           single one, else "output0", "output1" and so on. Given
                                           names are not empty and differ from one another and from

@@ -42,7 +42,7 @@ static inline void by_hand_kernel(const void *args, int64_t begin, int64_t end)
 }
 
 /** Every word of the arguments is an address. */
-static const adzi_addresses by_hand_words[] = { { 0, 64, sizeof(uintptr_t) }, { 0 } };
+static const adzi_addresses by_hand_words[] = { { 0, 64, sizeof(uintptr_t), 0 }, { 0 } };
 
 /** Arguments all of whose words are addresses. `mask` is that of adzi_args_layout. */
 #define BY_HAND_LAYOUT(mask) (&(adzi_args_layout){ by_hand_words, (mask) })

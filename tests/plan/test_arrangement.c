@@ -434,7 +434,7 @@ static void no_update_passes_the_host(void **state)
 static void updates_move_before_numbers(void **state)
 {
     (void)state;
-    static const adzi_addresses table[] = { { 0, 1, 8 }, { 0 } };
+    static const adzi_addresses table[] = { { 0, 1, 8, 0 }, { 0 } };
     for (int known = 0; known < 2; ++known) {
         updated u;
         begin(&u);

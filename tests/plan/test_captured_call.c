@@ -95,7 +95,7 @@ static void addresses_are_references(void **state)
 static void numbers_are_no_references(void **state)
 {
     (void)state;
-    static const adzi_addresses table[] = { { 0, 1, 8 }, { 16, 2, 8 }, { 0 } };
+    static const adzi_addresses table[] = { { 0, 1, 8, 0 }, { 16, 2, 8, 0 }, { 0 } };
     const uintptr_t words[] = { (uintptr_t)WORKING, (uintptr_t)WORKING, (uintptr_t)OBJECT,
         (uintptr_t)TENSOR + HEADER };
     for (int known = 0; known < 2; ++known) {

@@ -333,7 +333,7 @@ static void arguments_are_compared(void **state)
 static void numbers_in_doubt_are_not_compared(void **state)
 {
     (void)state;
-    static const adzi_addresses table[] = { { 0, 1, 8 }, { 0 } };
+    static const adzi_addresses table[] = { { 0, 1, 8, 0 }, { 0 } };
     const uintptr_t blocks[] = { (uintptr_t)FIRST, (uintptr_t)SECOND };
     const struct {
         uintptr_t words[2][2];

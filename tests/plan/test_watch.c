@@ -115,7 +115,7 @@ static void what_is_watched(void **state)
 static void numbers_are_not_watched(void **state)
 {
     (void)state;
-    static const adzi_addresses table[] = { { 8, 2, 16 }, { 32, 1, 8 }, { 0 } };
+    static const adzi_addresses table[] = { { 8, 2, 16, 0 }, { 32, 1, 8, 0 }, { 0 } };
     const uintptr_t words[] = { (uintptr_t)ADDRESS(0), (uintptr_t)ADDRESS(0x1000),
         (uintptr_t)ADDRESS(0x2000), 1, 0 };
     for (int known = 0; known < 2; ++known) {

@@ -19,6 +19,9 @@
  * array of pointers is one name. Pointers to functions are not named. A struct that is part of
  * others may have a macro that names its pointers, such as ADZI_GEMM_ADDRESSES.
  *
+ * A kernel only reads what a pointer to const refers to, and no cast takes the const away. A plan
+ * relies on this where work on weights is done once (plan/once.c).
+ *
  * The sweep of plans compares each captured launch with what is named (tests/sweep/plans).
  */
 #ifndef ADZI_BASE_THREADS_ADDRESSES_H
@@ -32,6 +35,7 @@
  * ends with a count of 0. */
 typedef struct adzi_addresses {
     uint32_t at, count, step;
+    uint32_t reads; /* 1: pointers to const; 0: kernels may write there */
 } adzi_addresses;
 
 /** Makes the table of a struct from the names of its members. 20 names at most. */
@@ -51,8 +55,18 @@ typedef struct adzi_addresses {
         offsetof(type, member),                                                   \
             sizeof(((type *)0)->member) / sizeof(void *) +                        \
                 0 * sizeof(1 ? ((type *)0)->member : (void *)0), /* a pointer? */ \
-            sizeof(void *)                                                        \
+            sizeof(void *), ADZI_READS(((type *)0)->member)                       \
     }
+
+/** 1 for a pointer to constant bytes, or for an array of them, which decays to a pointer to its
+ * first element; else 0. */
+#define ADZI_READS(member) \
+    _Generic((member), const void *                                         \
+             : 1, const char *                                              \
+             : 1, const void **                                             \
+             : sizeof(member) > sizeof(void *), const char **               \
+             : sizeof(member) > sizeof(void *), default                     \
+             : 0)
 
 /** The entry of a pointer in each element of a member that is an array of structs. */
 #define ADZI_ADDRESS_OF_EACH(type, array, pointer)                                          \
@@ -60,7 +74,7 @@ typedef struct adzi_addresses {
         offsetof(type, array[0].pointer),                                                   \
             sizeof(((type *)0)->array) / sizeof *((type *)0)->array +                       \
                 0 * sizeof(1 ? ((type *)0)->array[0].pointer : (void *)0), /* a pointer? */ \
-            sizeof *((type *)0)->array                                                      \
+            sizeof *((type *)0)->array, 0                                                   \
     }
 
 /* ADZI_ADDRESS of each name: ADZI_ADDRESSES_n takes the first of n names and leaves n - 1. */

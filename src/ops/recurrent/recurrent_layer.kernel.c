@@ -7,6 +7,7 @@
 #include "tensor/kernel/each_float.h"
 #else
 #include "ops/recurrent/recurrent_columns.h"
+#include "tensor/kernel/transpose.kernel.h"
 
 /* Packs `deep` rows of one gate's panel. Row p of the panel holds element (j, p) of the matrix at
  * `from` for each column j, or element (p, j) if `transposed`. Columns beyond the last are 0, so
@@ -14,6 +15,10 @@
 INLINE void KERNEL(pack_rows)(
     elem *restrict to, const elem *from, int64_t n, int64_t deep, int lanes, bool transposed)
 {
+    if (!transposed && lanes == VW) {
+        KERNEL(transpose)(to, VW, from, n, deep, VW);
+        return;
+    }
     for (int64_t p = 0; p < deep; ++p, to += VW) {
         if (transposed) {
             const elem *row = from + p * n;
