@@ -2,9 +2,11 @@
 """Tensors of the package: operators, indices, gradients, memory shared with numpy, errors, ends of objects."""
 import copy
 import gc
+import importlib.util
 import pickle
 import threading
 import unittest
+import warnings
 import weakref
 
 import numpy
@@ -271,6 +273,25 @@ class Sharing(unittest.TestCase):
         with self.assertRaises(ValueError):
             adze.from_dlpack(capsule)
 
+    @unittest.skipIf(importlib.util.find_spec('torch') is None, 'no PyTorch')
+    def test_torch(self):
+        import torch
+        x = adze.arange(6.0).reshape(2, 3)
+        t = torch.from_dlpack(x.T)
+        t[0, 1] = 42
+        self.assertEqual(x[1, 0].item(), 42)
+        u = torch.arange(4, dtype=torch.int64)
+        y = adze.from_dlpack(u)
+        y += 1
+        self.assertEqual((u.tolist(), y.dtype), ([1, 2, 3, 4], adze.int64))
+        del u
+        gc.collect()
+        self.assertEqual(y.sum().item(), 10)
+        with self.assertRaises((RuntimeError, BufferError)):
+            adze.from_dlpack(torch.ones(2, requires_grad=True))
+        with self.assertRaises((TypeError, adze.Error, BufferError, RuntimeError)):
+            adze.from_dlpack(torch.ones(2, dtype=torch.complex64))
+
     def test_empty_and_scalar(self):
         self.assertEqual(adze.zeros(0, 3).numpy().shape, (0, 3))
         self.assertEqual(adze.tensor(2.5).numpy().item(), 2.5)
@@ -348,6 +369,20 @@ class Errors(unittest.TestCase):
                      lambda: adze.zeros(*[1] * 9)]:
             with self.assertRaises((ValueError, adze.Error)):
                 call()
+
+    def test_warnings(self):
+        def broadcasts():
+            return F.mse_loss(adze.ones(3), adze.ones(1))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter('always')
+            broadcasts()
+        self.assertEqual(len(found), 1)
+        self.assertIn('differ in shape', str(found[0].message))
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            with self.assertRaisesRegex(UserWarning, 'differ in shape'):
+                broadcasts()
+            self.assertEqual((adze.ones(1) + 1).tolist(), [2])
 
     def test_threads_have_errors_of_their_own(self):
         found = []

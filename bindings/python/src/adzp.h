@@ -107,6 +107,7 @@ bool adzp_raise(
     void); /* raises the library's error, or what a Python function raised; false if neither */
 bool adzp_wrong(const adzp_call *call, const char *argument, const char *wanted, PyObject *got);
 void adzp_save_exception(const char *who);
+void adzp_on_warning(adz_status status, const char *message, void *user);
 
 /* ---- conversions of arguments
  * -------------------------------------------------------------------------------- */
@@ -182,7 +183,8 @@ adz_tensor *adzp_on_distance(adz_tensor *a, adz_tensor *b, void *user);
 double adzp_on_epoch(int64_t epoch, int group, void *user);
 int adzp_on_tensors(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user);
 adz_status adzp_on_results(adz_tensor **results, void *user);
-bool adzp_function(adzp_call *call, PyObject *v, const char *argument, const adz_tensor_function **to, adz_tensor **held);
+bool adzp_function(adzp_call *call, PyObject *v, const char *argument,
+    const adz_tensor_function **to, adz_tensor **held);
 bool adzp_append(adzp_call *call, adz_tensor *const **tensors, size_t *n, adz_tensor *held);
 PyObject *adzp_module_of(PyObject *self, PyObject *function);
 

@@ -120,6 +120,26 @@ void adzp_save_exception(const char *who)
     }
 }
 
+/* A warning of the library is one of Python. A filter may make it an exception, which is raised
+ * after the call. */
+void adzp_on_warning(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    if (!Py_IsInitialized()) {
+        return;
+    }
+    PyGILState_STATE lock = PyGILState_Ensure();
+    if (PyErr_WarnEx(PyExc_UserWarning, message, 1) != 0) {
+        if (raised[0] == NULL) {
+            PyErr_Fetch(&raised[0], &raised[1], &raised[2]);
+        } else {
+            PyErr_Clear();
+        }
+    }
+    PyGILState_Release(lock);
+}
+
 bool adzp_wrong(const adzp_call *call, const char *argument, const char *wanted, PyObject *got)
 {
     PyObject *type = PyType_GetName(Py_TYPE(got));

@@ -73,5 +73,8 @@ PyMODINIT_FUNC PyInit__adze(void)
             PyModule_AddStringConstant(module, "schedulers", adzp_schedulers) != 0)) {
         Py_CLEAR(module);
     }
+    if (module != NULL) {
+        adz_on_warning(adzp_on_warning, NULL);
+    }
     return module;
 }
