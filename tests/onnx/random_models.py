@@ -103,7 +103,10 @@ def elementwise(m):
 
 
 def reduction(m):
-    x, attributes = m.x(), {"keepdims": m.r.randint(0, 1)}
+    """ONNX leaves open what the mean of nothing is, and a product of integers that overflows."""
+    x, attributes = m.x(zero=0 if m.op == "ReduceMean" else 0.03), {"keepdims": m.r.randint(0, 1)}
+    if m.op == "ReduceProd" and x.dtype.kind in "iu":
+        x = np.sign(x)
     axes = m.axes(x.ndim, 1)
     return [x, *(m.listed("axes", axes, attributes) if axes else [])], attributes
 
