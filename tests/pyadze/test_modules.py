@@ -105,6 +105,22 @@ class Modules(unittest.TestCase):
         optimizer.step()
         self.assertEqual((before - m.weight).tolist(), [[1, 1], [1, 1]])
 
+    def test_conversion_of_modules_in_python(self):
+        m = Tied()
+        m.first.bias.requires_grad_(False)
+        frozen = m.frozen = nn.Parameter(adze.ones(2), requires_grad=False)
+        scale = m.scale
+        optimizer = optim.SGD(m.parameters(), lr=1.0)
+        m.double()
+        self.assertTrue(all(p.dtype is adze.float64 for p in m.parameters()))
+        self.assertTrue(all(b.dtype is adze.float64 for b in m.buffers()))
+        self.assertIs(m.scale, scale)
+        self.assertEqual((frozen.requires_grad, m.first.bias.requires_grad, scale.requires_grad), (False, False, True))
+        m(adze.ones(2, 4, dtype=adze.float64)).sum().backward()
+        before = scale.item()
+        optimizer.step()
+        self.assertNotEqual(m.scale.item(), before)
+
     def test_recurrent(self):
         for name in ('LSTM', 'GRU', 'RNN'):
             layer = getattr(nn, name)(3, 4, batch_first=True)

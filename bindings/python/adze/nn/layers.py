@@ -65,7 +65,6 @@ class Layer(Module):
 
     def _convert_own(self, dtype):
         _adze.module_to(self._handle, int(dtype))
-        return True
 
     def reset_parameters(self):
         _adze.module_reset_parameters(self._handle)

@@ -180,16 +180,26 @@ class Module:
 
     def _converted(self, dtype):
         for m in self.modules():
-            if isinstance(m, Module) and not m._convert_own(dtype):
-                for kind, made in (('_parameters', Parameter), ('_buffers', Tensor)):
-                    for name, value in m.__dict__[kind].items():
-                        if value is not None and value.is_floating_point() and value.dtype != dtype:
-                            copy = value.detach().to(dtype)
-                            m.__dict__[kind][name] = made(copy, value.requires_grad) if made is Parameter else copy
+            m._convert_own(dtype)
         return self
 
     def _convert_own(self, dtype):
-        return False
+        """The tensors stay the objects that they are, so that an optimizer goes on with them."""
+        handle, wanted = _adze.module_of(type(self).forward), []
+        for name, p in self._parameters.items():
+            if p is not None and p.is_floating_point():
+                wanted.append((p, p.requires_grad))
+                _adze.module_add_parameter(handle, name, p)
+        for name, b in self._buffers.items():
+            if b is not None and b.is_floating_point():
+                _adze.module_add_buffer(handle, name, b, True)
+        _adze.module_to(handle, int(dtype))
+        for p, requires_grad in wanted:
+            if p.requires_grad != requires_grad:
+                p.requires_grad_(requires_grad)
+        for name, b in self._buffers.items():
+            if b is not None and b.is_floating_point() and b.dtype != dtype:
+                self._buffers[name] = _adze.module_get_buffer(handle, name)
 
     def float(self):
         from .._dtype import float32
