@@ -105,6 +105,40 @@ class Modules(unittest.TestCase):
         optimizer.step()
         self.assertEqual((before - m.weight).tolist(), [[1, 1], [1, 1]])
 
+    def test_order_of_arguments_of_convolutions(self):
+        x, w = adze.randn(1, 2, 9, 9), adze.randn(4, 1, 3, 3)
+        self.assertEqual(F.conv2d(x, w, None, 2, 1, 2, 2).shape, (1, 4, 4, 4))
+        self.assertTrue(adze.equal(F.conv2d(x, w, None, 2, 1, 2, 2),
+                                   F.conv2d(x, w, stride=2, padding=1, dilation=2, groups=2)))
+        self.assertEqual(nn.Conv2d(2, 4, 3, 2, 1, 2, 2, False)(x).shape, (1, 4, 4, 4))
+        self.assertEqual(len(list(nn.Conv2d(2, 4, 3, 2, 1, 2, 2, False).parameters())), 1)
+        self.assertEqual(nn.ConvTranspose2d(2, 4, 3, 2, 1, 1, 2, False)(x).shape, (1, 4, 18, 18))
+        t = adze.randn(2, 2, 3, 3)
+        self.assertEqual(F.conv_transpose2d(x, t, None, 2, 1, 1, 2).shape, (1, 4, 18, 18))
+        self.assertEqual(F.conv2d(x, w, padding='same', groups=2).shape, (1, 4, 9, 9))
+        with self.assertRaises(TypeError):
+            nn.Conv2d(2, 4, 3, 2, stride=2)
+
+    def test_changes_reach_the_library(self):
+        x = adze.ones(1, 3)
+        layer = nn.Linear(3, 2)
+        layer.weight = nn.Parameter(adze.ones(2, 3))
+        layer.bias = nn.Parameter(adze.tensor([10.0, 20.0]))
+        self.assertEqual(layer(x).tolist(), [[13, 23]])
+        layer.weight.data = adze.zeros(2, 3)
+        self.assertEqual(layer(x).tolist(), [[10, 20]])
+        with self.assertRaises(TypeError):
+            del layer.bias
+        try:
+            layer.bias = None
+        except adze.Error:
+            self.assertEqual(layer(x).tolist(), [[10, 20]])
+        else:
+            self.assertEqual((layer(x).tolist(), len(list(layer.parameters()))), ([[0, 0]], 1))
+        drop = nn.Dropout(0.5)
+        drop.training = False
+        self.assertEqual(drop(adze.ones(50)).tolist(), [1] * 50)
+
     def test_conversion_of_modules_in_python(self):
         m = Tied()
         m.first.bias.requires_grad_(False)

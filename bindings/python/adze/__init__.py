@@ -116,5 +116,7 @@ def get_default_dtype():
 
 
 from . import autograd, func, nn, optim, solvers, utils  # noqa: E402, F401
+for _name in [f'{kind}{n}d' for kind in ('conv', 'conv_transpose') for n in '123']:
+    globals()[_name] = getattr(nn.functional, _name)
 from ._plan import Plan, capture  # noqa: E402, F401
 from ._files import load, load_checkpoint, save, save_checkpoint  # noqa: E402, F401

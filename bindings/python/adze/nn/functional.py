@@ -31,6 +31,29 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return _adze.dropout(input, p, training)
 
 
+def _rule(options):
+    """PyTorch's padding 'same' is a rule of its own in the library."""
+    if isinstance(options['padding'], str):
+        options['padding_rule'] = options.pop('padding')
+    return options
+
+
+def _convolution(function):
+    def call(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        return function(input, weight, bias, **_rule({'stride': stride, 'padding': padding, 'dilation': dilation,
+                                                      'groups': groups}))
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
+
+
+def _transposed(function):
+    def call(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+        return function(input, weight, bias, stride=stride, padding=padding, output_padding=output_padding,
+                        groups=groups, dilation=dilation)
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
+
+
 def _windowed(function):
     def call(input, kernel_size, stride=(), padding=0, **options):
         if stride is not None:
@@ -50,6 +73,8 @@ def _first(function):
 
 
 for _n in '123':
+    globals()[f'conv{_n}d'] = _convolution(getattr(_adze, f'conv{_n}d'))
+    globals()[f'conv_transpose{_n}d'] = _transposed(getattr(_adze, f'conv_transpose{_n}d'))
     globals()[f'max_pool{_n}d'] = _windowed(_first(getattr(_adze, f'max_pool{_n}d')))
     globals()[f'avg_pool{_n}d'] = _windowed(getattr(_adze, f'avg_pool{_n}d'))
 

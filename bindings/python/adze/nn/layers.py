@@ -46,10 +46,21 @@ class Layer(Module):
         elif '_handle' in store and isinstance(value, Tensor) and name in store['_buffers']:
             _adze.module_set_buffer(self._handle, name, value)
             store['_buffers'][name] = value
+        elif '_handle' in store and value is None and name in store['_parameters']:
+            _adze.module_set_parameter(self._handle, name, None) # refused where the layer needs it
+            store['_parameters'][name] = None
+        elif '_handle' in store and name == 'training':
+            _adze.module_train(self._handle, value)
+            store['training'] = value
         elif '_handle' in store and isinstance(value, Module):
             raise TypeError(f'the children of {type(self).__name__} are fixed: make the layer anew')
         else:
             super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        if any(name in self.__dict__[kind] for kind in ('_parameters', '_buffers', '_modules')):
+            raise TypeError(f'{type(self).__name__} keeps its {name}: set it to None, or make the layer anew')
+        super().__delattr__(name)
 
     def __call__(self, *inputs, **named):
         if len(inputs) == 1 and not named:
@@ -165,16 +176,23 @@ class _Attention(Layer):
 
 
 class _Convolution(Layer):
+    """The order of PyTorch's arguments is not that of the library's options."""
+    _order = ('stride', 'padding', 'dilation', 'groups', 'bias', 'padding_mode')
+
     def _arguments(self, args, options):
-        args = list(args)
+        if len(args) > 3 + len(self._order):
+            raise TypeError(f'{type(self).__name__} takes at most {3 + len(self._order)} arguments')
+        for name, value in zip(self._order, args[3:]):
+            if name in options:
+                raise TypeError(f'{type(self).__name__} got {name} twice')
+            options[name] = value
         if isinstance(options.get('padding'), str):
             options['padding_rule'] = options.pop('padding')
-        if len(args) > 4 and isinstance(args[4], str):
-            options['padding_rule'] = args.pop(4)
-            args.insert(4, ())
-        if len(args) > 5: # PyTorch has no padding_rule between padding and dilation
-            args.insert(5, 0)
-        return super()._arguments(args, options)
+        return super()._arguments(args[:3], options)
+
+
+class _Transposed(_Convolution):
+    _order = ('stride', 'padding', 'output_padding', 'groups', 'bias', 'dilation', 'padding_mode')
 
 
 class _ReLU(Layer):
@@ -199,7 +217,7 @@ def _kind(name):
     if name == 'MultiheadAttention':
         return _Attention
     if name.startswith('Conv'):
-        return _Convolution
+        return _Transposed if 'Transpose' in name else _Convolution
     if name in ('LeakyReLU', 'ELU', 'SELU', 'CELU', 'SiLU', 'Mish', 'Hardswish', 'Hardsigmoid', 'Hardtanh', 'ReLU6',
                 'RReLU', 'Threshold', 'Dropout', 'Dropout1d', 'Dropout2d', 'Dropout3d', 'AlphaDropout',
                 'FeatureAlphaDropout'):
