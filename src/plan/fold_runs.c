@@ -35,6 +35,10 @@ static uint64_t hash_of(const adzi_captured_call *c, const adzi_plan_launch *l)
 {
     uint64_t hash = mixed(mixed((uintptr_t)l->kernel, (uintptr_t)l->function), l->size);
     hash = mixed(mixed(mixed(hash, (uint64_t)l->units), (uint64_t)l->grain), (uintptr_t)l->op);
+    hash = mixed(mixed(hash, (uintptr_t)l->composed), (uintptr_t)l->addresses);
+    for (size_t i = 0; i < sizeof l->items; ++i) {
+        hash = mixed(hash, (uint64_t)l->items[i] * 2 + l->fills);
+    }
     for (size_t at = 0; at < l->size; at += sizeof(uint64_t)) {
         hash += mixed(at, word_at(c, l, at));
     }
