@@ -182,35 +182,37 @@ static adz_tensor *newton_step(adz_tensor *anomaly, adz_tensor *eccentricity, ad
     return adz_sub(anomaly, adz_div(kepler_error(anomaly, eccentricity, mean), rise));
 }
 
-/* The carries are the anomalies, the eccentricities and the mean anomalies. */
+/* The carries are the anomalies and their derivatives. */
 static adz_tensor *is_far(adz_tensor *const *in, void *user)
 {
-    (void)user;
-    adz_tensor *most = adz_max(adz_abs(adz_detach(kepler_error(in[0], in[1], in[2]))));
-    return adz_gt_number(most, 1e-14);
+    const loops *l = user;
+    return adz_gt_number(adz_max(adz_abs(kepler_error(in[0], l->p[0], l->x))), 1e-14);
+}
+
+static int step_of_newton(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    const loops *l = user;
+    (void)n;
+    out[0] = newton_step(in[0], in[1], l->x);
+    return out[0] != NULL;
 }
 
 static adz_status newton(adz_tensor **results, adz_tensor *const *in, void *user)
 {
-    (void)user;
-    results[0] = newton_step(in[0], in[1], in[2]);
-    results[1] = in[1];
-    results[2] = in[2];
-    return results[0] != NULL ? ADZ_OK : adz_error_code();
-}
-
-static adz_tensor *anomalies(adz_tensor *eccentricity, void *user)
-{
     loops *l = user;
-    adz_tensor *start[] = { l->x, eccentricity, l->x }, *found[3];
-    return adz_while(is_far, newton, l, start, 3, 20, found, NULL, NULL) == ADZ_OK ? found[0]
-                                                                                   : NULL;
+    const adz_tensor_function f = { step_of_newton, l };
+    adz_tensor *at[] = { in[0], l->p[0] }, *along[] = { in[1], l->constants };
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    o.results = &results[0];
+    return adz_jvp_many(&f, at, 2, along, 1, &o, &results[1]);
 }
 
 static adz_tensor *kepler_tangent(void *user)
 {
     loops *l = user;
-    return adz_jvp(anomalies, l, l->p[0], l->constants, NULL);
+    adz_tensor *start[] = { l->x, adz_zeros_like(l->x) }, *found[2];
+    return adz_while(is_far, newton, l, start, 2, 20, found, NULL, NULL) == ADZ_OK ? found[1]
+                                                                                   : NULL;
 }
 
 static void make_kepler(loops *l, int64_t bodies)
