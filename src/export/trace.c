@@ -2,6 +2,7 @@
  * trace_record.c has the reports of the calls. */
 #include "export/trace.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -291,6 +292,8 @@ static bool begin(adzi_trace *trace, const adzi_export *what)
     return trace->kept != NULL && add_inputs(trace, what) && add_module(trace, what->module);
 }
 
+static _Atomic(uint64_t) n_traces; /* of the process */
+
 adzi_trace *adzi_trace_new(
     const char *op, const adzi_export *what, bool (*prints)(const adz_operator *op))
 {
@@ -312,6 +315,7 @@ adzi_trace *adzi_trace_new(
     trace->op = op;
     trace->prints = prints;
     trace->step = trace->tracer.of_step = what->step;
+    trace->tracer.number = atomic_fetch_add(&n_traces, 1) + 1;
     trace->texts = what->texts;
     bool good = begin(trace, what);
     if (good) {

@@ -59,6 +59,7 @@ typedef struct adzi_traced_value {
                              was not changed */
     uint32_t version;     /* of the storage before that change */
     int call, result;     /* the call that made a result, and its position there; -1 for others */
+    int again;            /* the newest value that repeats it; itself if there is none */
     int instead;        /* of a result: the value that replaces it if the step goes backward; -1 */
     int becomes;        /* the value of the same variable after a step; itself if it stays */
     const char *reader; /* the function by which the program has read it, or NULL */
@@ -221,6 +222,15 @@ const char *adzi_trace_name_of(const adzi_trace *trace, const adz_tensor *t);
 /** A call was appended to the trace. Opens and closes regions. False with the error recorded. */
 bool adzi_trace_note_region(adzi_trace *trace, size_t call);
 
+/** See adzi_tracer. */
+size_t adzi_trace_begun(const adzi_tracer *tracer);
+bool adzi_trace_repeat(adzi_tracer *tracer, size_t begin);
+size_t adzi_trace_captured(
+    const adzi_tracer *tracer, size_t begin, adz_tensor **found, size_t room);
+
+/** Makes `t` hold a value, and all other tensors that have held the same one as t. */
+bool adzi_trace_renew(adzi_trace *trace, adz_tensor *t, int value, uint32_t version);
+
 /** Whether a call may change `t`, which holds `value`, in place. A body may not change what is
  * there in every step. Records an error that names the operator if not. */
 bool adzi_trace_may_change(adzi_trace *trace, const adz_tensor *t, int value, const char *op);
@@ -234,6 +244,9 @@ void adzi_trace_mark_used(adzi_trace *trace);
 
 /** The call that began the region that call `end` goes on with or ends. */
 size_t adzi_trace_region_begin(const adzi_trace *trace, size_t end);
+
+/** The call that ends the region of call `begin`, or of one that goes on with it. */
+size_t adzi_trace_region_end(const adzi_trace *trace, size_t begin);
 
 /** What a call does to regions. */
 static inline adzi_region adzi_trace_region_of(const adzi_traced_call *call)

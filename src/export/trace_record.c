@@ -161,7 +161,9 @@ static bool connect(adzi_trace *trace, adzi_traced_call *call, const adzi_report
     }
     for (int k = 0; k < r->n_results; ++k) {
         const int value = adzi_trace_append(trace, ADZI_VALUE_RESULT, r->results[k], NULL);
-        if (value < 0 || !adzi_trace_hold(trace, r->results[k], value, version_after(r, k))) {
+        bool (*hold)(adzi_trace *, adz_tensor *, int, uint32_t) =
+            adzi_region_begins(adzi_trace_region_of(call)) ? adzi_trace_renew : adzi_trace_hold;
+        if (value < 0 || !hold(trace, r->results[k], value, version_after(r, k))) {
             return false;
         }
         trace->values[value].call = (int)trace->n_calls;
@@ -320,4 +322,7 @@ const adzi_tracer adzi_trace_reports = { .call = report_call,
     .abandoned = adzi_trace_abandon,
     .launched = adzi_trace_note_launch,
     .made = adzi_trace_note_made,
-    .constant = adzi_trace_note_constant };
+    .constant = adzi_trace_note_constant,
+    .begun = adzi_trace_begun,
+    .repeat = adzi_trace_repeat,
+    .captured = adzi_trace_captured };

@@ -90,8 +90,7 @@ size_t adzi_trace_region_begin(const adzi_trace *trace, size_t end)
     return i;
 }
 
-/* The call that ends the region of call `begin`, or of one that goes on with it. */
-static size_t region_end(const adzi_trace *trace, size_t begin)
+size_t adzi_trace_region_end(const adzi_trace *trace, size_t begin)
 {
     size_t depth = 1, i = begin;
     while (depth > 0) {
@@ -144,7 +143,7 @@ static void mark_middle(adzi_trace *trace, size_t middle)
 {
     adzi_traced_call *c = &trace->calls[middle];
     const size_t begin = adzi_trace_region_begin(trace, middle);
-    const adzi_traced_call *end = &trace->calls[region_end(trace, begin)];
+    const adzi_traced_call *end = &trace->calls[adzi_trace_region_end(trace, begin)];
     c->used = end->used;
     for (int k = 0; k < c->n_in && c->used; ++k) {
         if (adzi_trace_region_of(c) == ADZI_WHILE_TEST || is_used(trace, end->out[k])) {
@@ -158,7 +157,7 @@ static void mark_middle(adzi_trace *trace, size_t middle)
 static bool mark_begin(adzi_trace *trace, size_t begin)
 {
     adzi_traced_call *c = &trace->calls[begin];
-    const adzi_traced_call *end = &trace->calls[region_end(trace, begin)];
+    const adzi_traced_call *end = &trace->calls[adzi_trace_region_end(trace, begin)];
     bool found = false;
     c->used = end->used;
     for (int k = 0; k < c->n_in && c->used; ++k) {
@@ -189,7 +188,7 @@ static size_t mark(adzi_trace *trace, size_t i)
     if (adzi_region_ends(region)) {
         mark_end(trace, i);
     } else if (adzi_region_begins(region)) {
-        return mark_begin(trace, i) ? region_end(trace, i) + 1 : i;
+        return mark_begin(trace, i) ? adzi_trace_region_end(trace, i) + 1 : i;
     } else if (region != ADZI_NO_REGION) {
         mark_middle(trace, i);
     } else {

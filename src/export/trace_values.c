@@ -91,12 +91,25 @@ int adzi_trace_append(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, co
         .tensor = t,
         .call = -1,
         .result = -1,
+        .again = (int)trace->n_values,
         .instead = -1,
         .becomes = (int)trace->n_values };
     memcpy(v.sizes, t->sizes, sizeof v.sizes);
     memcpy(v.strides, t->strides, sizeof v.strides);
     trace->values[trace->n_values] = v;
     return (int)trace->n_values++;
+}
+
+bool adzi_trace_renew(adzi_trace *trace, adz_tensor *t, int value, uint32_t version)
+{
+    const size_t known = position_of(trace, t);
+    const int before = known != ADZI_NOWHERE ? trace->tensors[known].value : -1;
+    for (size_t i = 0; i < trace->n_tensors && before >= 0; ++i) {
+        if (trace->tensors[i].value == before) {
+            trace->tensors[i].value = value;
+        }
+    }
+    return adzi_trace_hold(trace, t, value, version);
 }
 
 bool adzi_trace_knows(const adzi_trace *trace, const adz_tensor *t)

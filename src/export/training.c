@@ -47,7 +47,8 @@ adz_status adzi_trace_note_backward(adzi_tracer *tracer)
 void adzi_trace_note_gradient(adzi_tracer *tracer, adzi_gradient *gradient, bool replaced)
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
-    if (!adzi_trace_is_outside(trace, "a function that changes the gradient of a leaf")) {
+    if (replaced &&
+        !adzi_trace_is_outside(trace, "a function that changes the gradient of a leaf")) {
         return;
     }
     const size_t before = trace->kept->n_gradients;

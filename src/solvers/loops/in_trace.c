@@ -11,8 +11,7 @@
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* A new tensor shaped like t; without its first dimension, or with another one in front. */
-static adz_tensor *new_like(const char *op, const adz_tensor *t, int from, int64_t front)
+adz_tensor *adzi_traced_like(const char *op, const adz_tensor *t, int from, int64_t front)
 {
     int64_t sizes[ADZ_MAX_RANK + 1];
     sizes[0] = front;
@@ -23,18 +22,6 @@ static adz_tensor *new_like(const char *op, const adz_tensor *t, int from, int64
             "a result of a step has %d dimensions, so there is none for the steps", ADZ_MAX_RANK);
     }
     return adzi_scratch(op, (adz_dtype)t->dtype, rank, front >= 0 ? sizes : sizes + 1 + from);
-}
-
-/* Element t of the first dimension, as a header on the caller's stack. */
-static adz_tensor element(const adz_tensor *all, int64_t t)
-{
-    adz_tensor one = *all;
-    --one.rank;
-    memmove(one.sizes, one.sizes + 1, (size_t)one.rank * sizeof *one.sizes);
-    memmove(one.strides, one.strides + 1, (size_t)one.rank * sizeof *one.strides);
-    one.data += t * all->strides[0] * (int64_t)adzi_item_size(all);
-    one.numel = all->sizes[0] > 0 ? all->numel / all->sizes[0] : 0;
-    return one;
 }
 
 static void copy_all(adz_tensor *const *to, adz_tensor *const *from, size_t n)
@@ -49,13 +36,13 @@ static bool make_like(const char *op, adz_tensor **to, adz_tensor *const *like, 
 {
     bool good = true;
     for (size_t k = 0; k < n && good; ++k) {
-        to[k] = new_like(op, like[k], 0, -1);
+        to[k] = adzi_traced_like(op, like[k], 0, -1);
         good = to[k] != NULL;
     }
     return good;
 }
 
-static bool report(const adzi_op *op, adz_tensor *const *in, size_t n_in,
+bool adzi_traced_report(const adzi_op *op, adz_tensor *const *in, size_t n_in,
     adz_tensor *const *results, size_t n_results, const adzi_region_attr *attr)
 {
     return adzi_region_report(op, (adzi_region_tensors){ in, (int)n_in },
@@ -73,7 +60,6 @@ static adz_status refuse_backward(adzi_node *node, adz_tensor **dx, adz_tensor *
         "has no gradient in an exported function; export what comes before the backward, or write the steps one after the other");
 }
 
-static const adzi_op of_scan = { .name = "adz_scan", .backward = refuse_backward };
 static const adzi_op of_while = { .name = "adz_while", .backward = refuse_backward };
 static const adzi_op of_branch = { .name = "adz_branch", .backward = refuse_backward };
 
@@ -106,108 +92,6 @@ static bool record(const adzi_op *op, adz_tensor *const *sources, size_t n_sourc
     return node != NULL;
 }
 
-/* ---- scan ------------------------------------------------------------------------------------ */
-
-typedef struct traced_scan {
-    adzi_loop *loop;
-    adz_tensor **outer; /* the carries, and behind them the inputs of all steps */
-    adz_tensor **found; /* the last carries, and behind them the stacked results */
-    adzi_region_attr attr;
-} traced_scan;
-
-/* Begins the region: the body gets new tensors in loop->in. */
-static bool begin_scan(const traced_scan *s)
-{
-    const adzi_loop *loop = s->loop;
-    const size_t n = loop->n_carries, all = n + loop->n_inputs;
-    bool good = make_like(loop->op, loop->in, s->outer, n);
-    for (size_t k = n; k < all && good; ++k) {
-        loop->in[k] = new_like(loop->op, s->outer[k], 1, -1);
-        good = loop->in[k] != NULL;
-    }
-    if (!good || !report(&adzi_op_scan, s->outer, all, loop->in, all, &s->attr)) {
-        return false;
-    }
-    copy_all(loop->in, s->outer, n);
-    for (size_t k = n; k < all; ++k) {
-        if (s->attr.steps > 0) {
-            const adz_tensor first = element(s->outer[k], s->attr.reverse ? s->attr.steps - 1 : 0);
-            adzi_copy(loop->in[k], &first);
-        } else {
-            adzi_fill(loop->in[k], 0);
-        }
-    }
-    adzi_region_ready();
-    return true;
-}
-
-static bool end_scan(const traced_scan *s)
-{
-    const adzi_loop *loop = s->loop;
-    const size_t n = loop->n_carries, all = n + loop->n_results;
-    bool good = make_like(loop->op, s->found, loop->out, n);
-    for (size_t k = n; k < all && good; ++k) {
-        s->found[k] = new_like(loop->op, loop->out[k], 0, s->attr.steps);
-        good = s->found[k] != NULL;
-    }
-    if (!good || !report(&adzi_op_scan_end, loop->out, all, s->found, all, &s->attr)) {
-        return false;
-    }
-    copy_all(s->found, loop->out, n);
-    for (size_t k = n; k < all; ++k) {
-        for (int64_t t = 0; t < s->attr.steps; ++t) {
-            adz_tensor to = element(s->found[k], t);
-            adzi_copy(&to, loop->out[k]);
-        }
-    }
-    adzi_region_ready();
-    return true;
-}
-
-static bool run_scan(void *state)
-{
-    const traced_scan *s = state;
-    adzi_loop_name_step(s->loop, -1);
-    return begin_scan(s) && adzi_loop_step(s->loop, 0) && end_scan(s);
-}
-
-/* What the results depend on: carries, inputs, and what the body has computed, which leads to what
- * it has captured. */
-static bool record_scan(const traced_scan *s)
-{
-    const adzi_loop *loop = s->loop;
-    const size_t n_outer = loop->n_carries + loop->n_inputs;
-    const size_t n_out = loop->n_carries + loop->n_results;
-    adz_tensor **sources = adzi_loop_list(loop->op, n_outer + n_out);
-    if (sources == NULL) {
-        return false;
-    }
-    memcpy(sources, s->outer, n_outer * sizeof *sources);
-    memcpy(sources + n_outer, loop->out, n_out * sizeof *sources);
-    return record(&of_scan, sources, n_outer + n_out, s->found, n_out);
-}
-
-adz_status adzi_scan_in_trace(adzi_loop *loop, adz_tensor *const *carries,
-    adz_tensor *const *inputs, int64_t length, bool reverse, adz_tensor **results)
-{
-    const size_t n_outer = loop->n_carries + loop->n_inputs;
-    const size_t n = loop->n_carries + loop->n_results;
-    traced_scan s = { .loop = loop, .attr = { length, (int)loop->n_carries, reverse } };
-    s.outer = adzi_loop_list(loop->op, n_outer + n);
-    if (s.outer == NULL || !adzi_loop_begin(loop, carries)) {
-        return adzi_status(NULL);
-    }
-    s.found = s.outer + n_outer;
-    for (size_t k = 0; k < n_outer; ++k) {
-        s.outer[k] = k < loop->n_carries ? carries[k] : inputs[k - loop->n_carries];
-    }
-    if (!adzi_loop_run(loop, run_scan, &s) || !record_scan(&s)) {
-        return adzi_status(NULL);
-    }
-    memcpy(results, s.found, n * sizeof *results);
-    return ADZ_OK;
-}
-
 /* ---- while ----------------------------------------------------------------------------------- */
 
 typedef struct traced_while {
@@ -226,7 +110,7 @@ static bool test(const traced_while *w)
         return false;
     }
     if (!adzi_loop_check_truth(w->loop->op, "the condition", truth) ||
-        !report(&adzi_op_while_test, &truth, 1, NULL, 0, &w->attr)) {
+        !adzi_traced_report(&adzi_op_while_test, &truth, 1, NULL, 0, &w->attr)) {
         return false;
     }
     adzi_region_ready();
@@ -241,7 +125,7 @@ static bool end_while(const traced_while *w)
     w->found[n] = good ? adzi_scratch(loop->op, ADZ_I64, 0, NULL) : NULL;
     w->found[n + 1] = good ? adzi_scratch(loop->op, ADZ_BOOL, 0, NULL) : NULL;
     if (w->found[n] == NULL || w->found[n + 1] == NULL ||
-        !report(&adzi_op_while_end, loop->out, n, w->found, n + 2, &w->attr)) {
+        !adzi_traced_report(&adzi_op_while_end, loop->out, n, w->found, n + 2, &w->attr)) {
         return false;
     }
     copy_all(w->found, loop->out, n);
@@ -258,7 +142,7 @@ static bool run_while(void *state)
     const size_t n = loop->n_carries;
     adzi_loop_name_step(loop, -1);
     if (!make_like(loop->op, loop->in, w->carries, n) ||
-        !report(&adzi_op_while_loop, w->carries, n, loop->in, n, &w->attr)) {
+        !adzi_traced_report(&adzi_op_while_loop, w->carries, n, loop->in, n, &w->attr)) {
         return false;
     }
     copy_all(loop->in, w->carries, n);
@@ -335,18 +219,18 @@ static bool run_branch(void *state)
     const traced_branch *b = state;
     const adzi_region_attr none = { 0 };
     adz_tensor *predicate = b->predicate, **others = b->both + b->n;
-    if (!report(&adzi_op_branch, &predicate, 1, NULL, 0, &none)) {
+    if (!adzi_traced_report(&adzi_op_branch, &predicate, 1, NULL, 0, &none)) {
         return false;
     }
     adzi_region_ready();
     if (!adzi_branch_call(b->bodies[0], b->user, b->inputs, b->both, b->n) ||
-        !report(&adzi_op_branch_else, b->both, b->n, NULL, 0, &none)) {
+        !adzi_traced_report(&adzi_op_branch_else, b->both, b->n, NULL, 0, &none)) {
         return false;
     }
     adzi_region_ready();
     if (!adzi_branch_call(b->bodies[1], b->user, b->inputs, others, b->n) || !agree(b) ||
         !make_like(b->op, b->found, others, b->n) ||
-        !report(&adzi_op_branch_end, others, b->n, b->found, b->n, &none)) {
+        !adzi_traced_report(&adzi_op_branch_end, others, b->n, b->found, b->n, &none)) {
         return false;
     }
     copy_all(b->found, others, b->n);

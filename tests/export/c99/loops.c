@@ -50,6 +50,80 @@ static void loops_compute_what_the_library_computes(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- gradients --------------------------------------------------------------------------------
+ */
+
+static const loop_function *differentiated;
+static adz_module *cell_of;
+
+static adz_tensor *value(adz_tensor *x, void *user)
+{
+    (void)user;
+    return differentiated->call(cell_of, &x);
+}
+
+static adz_tensor *flat(adz_tensor *x)
+{
+    return adz_reshape(x, ADZ_SHAPE(-1));
+}
+
+static adz_tensor *energy(adz_tensor *x, void *user)
+{
+    return adz_mean(adz_square(value(x, user)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+static adz_tensor *vjp(adz_module *cell, adz_tensor **in)
+{
+    (void)cell;
+    return adz_vjp(energy, NULL, in[0], ADZ_NONE, NULL);
+}
+
+static adz_tensor *jvp(adz_module *cell, adz_tensor **in)
+{
+    (void)cell;
+    return adz_jvp(value, NULL, in[0], adz_cos(in[0]), NULL);
+}
+
+static adz_tensor *hvp(adz_module *cell, adz_tensor **in)
+{
+    (void)cell;
+    return adz_hvp(energy, NULL, in[0], adz_cos(in[0]), NULL);
+}
+
+static adz_tensor *of_weights(adz_module *cell, adz_tensor **in)
+{
+    adz_tensor *weights[2] = { adz_module_parameter_at(cell, 0), adz_module_parameter_at(cell, 1) };
+    adz_tensor *loss = energy(in[0], NULL), *found[2];
+    if (loss == NULL || adz_autograd_grad(&loss, NULL, 1, weights, 2, NULL, found) != ADZ_OK) {
+        return NULL;
+    }
+    return adz_cat((adz_tensor *[]){ flat(found[0]), flat(found[1]) }, 2, 0);
+}
+
+static void gradients_of_scans(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "of_gated", "forwards", "backwards", "of_strided",
+        "nested", "two_scans", "batched" };
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(7);
+    cell_of = loop_cell();
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        differentiated = loop_functions;
+        while (strcmp(differentiated->name, names[i]) != 0) {
+            ++differentiated;
+        }
+        check_both(cell_of, vjp);
+        check_both(cell_of, jvp);
+        check_both(cell_of, hvp);
+        if (i == 0) {
+            check_both(cell_of, of_weights);
+        }
+    }
+    adz_module_release(&cell_of);
+    adz_scope_close(scope);
+}
+
 /* ---- sizes ------------------------------------------------------------------------------------
  */
 
@@ -75,15 +149,17 @@ static adz_tensor *last_of_gated(adz_module *cell, adz_tensor **in)
 static void the_text_does_not_depend_on_the_steps(void **state)
 {
     (void)state;
-    const int64_t steps[] = { 10, 10000 };
-    size_t text[2], header[2];
+    const int64_t steps[] = { 10, 10000, 10, 1000 };
+    size_t text[4], header[4];
     adz_scope *scope = adz_scope_open();
     adz_module *cell = loop_cell();
-    for (int i = 0; i < 2; ++i) {
+    differentiated = loop_functions; /* of_gated */
+    cell_of = cell;
+    for (int i = 0; i < 4; ++i) {
         c_network n = { .module = cell,
             .in = { adz_randn(ADZ_SHAPE(steps[i], LOOP_WIDTH), ADZ_F32) },
             .n_in = 1,
-            .call = last_of_gated };
+            .call = i < 2 ? last_of_gated : vjp };
         assert_int_equal(write_network(&n, "net.c", NULL), ADZ_OK);
         text[i] = text_of(temporary_path("net.c"));
         header[i] = text_of(temporary_path("net.h"));
@@ -93,6 +169,8 @@ static void the_text_does_not_depend_on_the_steps(void **state)
     }
     assert_int_equal(text[0], text[1]);
     assert_int_equal(header[0], header[1]);
+    assert_int_equal(text[2], text[3]); /* the gradient is a second loop */
+    assert_int_equal(header[2], header[3]);
     adz_module_release(&cell);
     adz_scope_close(scope);
 }
@@ -143,7 +221,10 @@ static adz_tensor *refused_scan(adz_loop_body body, adz_tensor *x)
     adz_tensor *carry = adz_zeros(ADZ_SHAPE(LOOP_WIDTH), ADZ_F32), *last;
     adz_tensor *outside = adz_mul_number(adz_select(x, 0, 0), 2);
     taken = ADZ_NONE;
-    if (!loop_scan(body, outside, &carry, 1, x, 0, false, &last)) {
+    const bool before = adz_set_grad_enabled(false);
+    const bool good = loop_scan(body, outside, &carry, 1, x, 0, false, &last);
+    adz_set_grad_enabled(before);
+    if (!good) {
         return NULL;
     }
     return taken != ADZ_NONE ? adz_mul(last, taken) : last;
@@ -162,6 +243,16 @@ REFUSED(hands_out)
 REFUSED(reads_elements)
 REFUSED(draws)
 
+static adz_tensor *vjp_of_while(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    differentiated = loop_functions;
+    while (strcmp(differentiated->name, "until_it_converges") != 0) {
+        ++differentiated;
+    }
+    return vjp(NULL, in);
+}
+
 static void what_differs_from_step_to_step_is_refused(void **state)
 {
     (void)state;
@@ -172,7 +263,8 @@ static void what_differs_from_step_to_step_is_refused(void **state)
         { scan_that_changes_its_carry, "in place that the body of a loop" },
         { scan_that_hands_out, "is used outside of it" },
         { scan_that_reads_elements, "by the program itself" },
-        { scan_that_draws, "draws random numbers" } };
+        { scan_that_draws, "draws random numbers" },
+        { vjp_of_while, "has no gradient in an exported function" } };
     adz_scope *scope = adz_scope_open();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         c_network n = { .in = { adz_randn(ADZ_SHAPE(LOOP_STEPS, LOOP_WIDTH), ADZ_F32) },
@@ -189,6 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_compute_what_the_library_computes),
+        cmocka_unit_test(gradients_of_scans),
         cmocka_unit_test(the_text_does_not_depend_on_the_steps),
         cmocka_unit_test(what_differs_from_step_to_step_is_refused),
     };
