@@ -119,6 +119,16 @@ class Modules(unittest.TestCase):
         with self.assertRaises(TypeError):
             nn.Conv2d(2, 4, 3, 2, stride=2)
 
+    def test_other_orders_are_refused(self):
+        x = adze.ones(2, 3)
+        for call in [lambda: nn.MarginRankingLoss(0.5), lambda: nn.CrossEntropyLoss(None, None, -1),
+                     lambda: nn.Unfold(2, 2), lambda: optim.Adam([nn.Parameter(x)], 0.1, 0.9, 0.9),
+                     lambda: F.margin_ranking_loss(x, x, x, 0.5), lambda: F.interpolate(x, None, 2)]:
+            with self.assertRaisesRegex(TypeError, 'by name'):
+                call()
+        self.assertEqual(F.margin_ranking_loss(x, x, x, margin=0.5).item(), 0.5)
+        self.assertEqual(nn.MarginRankingLoss(margin=0.5)(x, x, x).item(), 0.5)
+
     def test_changes_reach_the_library(self):
         x = adze.ones(1, 3)
         layer = nn.Linear(3, 2)

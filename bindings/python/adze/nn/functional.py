@@ -82,3 +82,20 @@ for _n in '123':
 def mse_loss(input, target, reduction='mean'):
     """The squared error."""
     return _adze.mse_loss(input, target, reduction)
+
+
+def _limited(function, most):
+    """A function of which only the first arguments have the order that PyTorch gives them."""
+    def call(*args, **options):
+        if len(args) > most:
+            raise TypeError(f'{function.__name__} takes {most} arguments by position, because PyTorch has the others in '
+                            'another order: give them by name')
+        return function(*args, **options)
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
+
+
+for _name, _most in {'hinge_embedding_loss': 2, 'cosine_embedding_loss': 3, 'margin_ranking_loss': 3, 'embedding': 3,
+                     'multi_margin_loss': 2, 'embedding_bag': 3, 'interpolate': 2, 'unfold': 2, 'fold': 3,
+                     'cross_entropy': 3, 'nll_loss': 3, 'gumbel_softmax': 3, 'kl_div': 2}.items():
+    globals()[_name] = _limited(getattr(_adze, _name), _most)

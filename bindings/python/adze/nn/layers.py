@@ -7,6 +7,13 @@ from .parameter import Parameter
 _forward, _call = _adze.module_forward, _adze.module_call_named
 
 
+# How many arguments have the order that PyTorch gives them, where that is not all.
+LIMITS = {'Unfold': 1, 'Fold': 2, 'Embedding': 3, 'EmbeddingBag': 2, 'HingeEmbeddingLoss': 0, 'CosineEmbeddingLoss': 0,
+          'MarginRankingLoss': 0, 'MultiMarginLoss': 0, 'Upsample': 1, 'RNNCell': 3, 'LSTMCell': 3, 'GRUCell': 3,
+          'Transformer': 2, 'LinearCrossEntropyLoss': 2, 'NLLLoss': 1, 'CrossEntropyLoss': 1, 'BCELoss': 1,
+          'BCEWithLogitsLoss': 1, 'PoissonNLLLoss': 2, 'MaxPool1d': 4, 'MaxPool2d': 4, 'MaxPool3d': 4}
+
+
 class Layer(Module):
     """A module of the library. Its parameters, buffers and children are those of the library's module."""
     _make = None    # the constructor
@@ -24,6 +31,10 @@ class Layer(Module):
         self._adopt(type(self)._make(*args, **options))
 
     def _arguments(self, args, options):
+        most = LIMITS.get(type(self).__name__, len(args))
+        if len(args) > most:
+            raise TypeError(f'{type(self).__name__} takes {most} arguments by position, because PyTorch has the others in '
+                            'another order: give them by name')
         handles = [handle_of(a) if isinstance(a, Module) else a for a in args]
         return handles, {n: handle_of(v) if isinstance(v, Module) else v for n, v in options.items()}
 

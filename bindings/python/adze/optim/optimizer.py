@@ -40,6 +40,11 @@ class Group(collections.abc.MutableMapping):
         return repr({name: self[name] for name in self._names})
 
 
+# How many arguments behind the parameters have the order that PyTorch gives them, where that is not all.
+LIMITS = {'Adam': 1, 'AdamW': 1, 'Adamax': 1, 'NAdam': 1, 'RAdam': 1, 'Adagrad': 2, 'Adadelta': 4, 'Adafactor': 2,
+          'Muon': 1}
+
+
 class Optimizer:
     """Changes parameters by their gradients."""
     _make, _defaults = None, {}
@@ -47,6 +52,10 @@ class Optimizer:
     def __init__(self, params, *args, **options):
         for name in ('foreach', 'fused', 'capturable', 'differentiable'):
             options.pop(name, None) # of PyTorch: how it computes, not what
+        most = LIMITS.get(type(self).__name__, len(args))
+        if len(args) > most:
+            raise TypeError(f'{type(self).__name__} takes the parameters and {most} arguments by position, because PyTorch '
+                            'has the others in another order: give them by name')
         if 'betas' in options:
             options['beta1'], options['beta2'] = options.pop('betas')
         if not args:
