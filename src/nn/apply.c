@@ -75,6 +75,15 @@ bool adz_module_is_training(const adz_module *module)
     return module->training;
 }
 
+adz_status adz_module_forward_changed(adz_module *module)
+{
+    if (!adzi_check_module("adz_module_forward_changed", "module", module)) {
+        return adz_error_code();
+    }
+    adzi_settings_changed();
+    return ADZ_OK;
+}
+
 adz_status adz_module_requires_grad_(adz_module *module, bool on)
 {
     static const char op[] = "adz_module_requires_grad_";

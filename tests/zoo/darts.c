@@ -26,6 +26,32 @@ static adz_module *gelu(adz_generator *g)
     return adz_darts_glu_variant_new("GELU", 3, 5, &o);
 }
 
+static adz_tensor *plan_forward(void *inputs)
+{
+    void *const *of = inputs;
+    return adz_module_forward(of[0], of[1]);
+}
+
+/* A plan notices adz_darts_set_mc_dropout between two runs. */
+static void a_plan_notices_mc_dropout(void **state)
+{
+    (void)state;
+    adz_module *m = adz_darts_monte_carlo_dropout_new(0.5, NULL);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(4, 64), ADZ_F32);
+    void *inputs[] = { m, x };
+    adz_module_eval(m);
+    adz_plan *plan = adz_plan_new(plan_forward, inputs, NULL);
+    for (int on = 0; on < 4; ++on) { /* off, on, off, on */
+        adz_darts_set_mc_dropout(m, on % 2 == 1);
+        for (int run = 0; run < 3; ++run) {
+            assert_int_equal(adz_plan_run(plan), ADZ_OK);
+            assert_int_equal(adz_equal(adz_plan_output(plan), x), on % 2 == 0);
+        }
+    }
+    adz_plan_free(&plan);
+    adz_module_release(&m);
+}
+
 /* In a tree with both kinds of dropout, adz_darts_set_mc_dropout changes MonteCarloDropout only. */
 static void the_switch_keeps_dropout_on_in_evaluation(void **state)
 {
@@ -118,6 +144,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
 }
 
 static const struct CMUnitTest facts[] = {
+    TEST(a_plan_notices_mc_dropout),
     TEST(the_switch_keeps_dropout_on_in_evaluation),
     TEST(masks_are_replayed),
     TEST(bad_values_are_refused),

@@ -240,6 +240,19 @@ ADZ_API adz_module *adz_module_add_child(adz_module *module, const char *name, a
  */
 ADZ_API adz_module *adz_module_set_child(adz_module *module, const char *name, adz_module *child);
 
+/**
+ * Says that something has changed on which the module's forward depends and which is no tensor, no
+ * child and no mode: a switch or a number in its state. A function of its own that sets such a
+ * value calls this; plans (plan.h) then call their function again instead of replaying it.
+ *
+ * In a function that a plan captures the call does nothing, because the plan calls the setter
+ * itself.
+ *
+ * @param module  whose state has changed
+ * @return        ADZ_OK, or ADZ_ERR_NULL
+ */
+ADZ_API adz_status adz_module_forward_changed(adz_module *module);
+
 #ifdef __cplusplus
 }
 #endif

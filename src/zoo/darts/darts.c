@@ -55,10 +55,11 @@ adz_module *adz_darts_monte_carlo_dropout_new(double p, const adz_dropout_option
 
 static adz_status set_always(adz_module *module, void *on)
 {
-    if (adz_module_type_of(module) == &monte_carlo_dropout_type) {
-        ((zoo_dropout_state *)zoo_state(module))->always = *(const bool *)on;
+    if (adz_module_type_of(module) != &monte_carlo_dropout_type) {
+        return ADZ_OK;
     }
-    return ADZ_OK;
+    ((zoo_dropout_state *)zoo_state(module))->always = *(const bool *)on;
+    return adz_module_forward_changed(module);
 }
 
 adz_status adz_darts_set_mc_dropout(adz_module *module, bool on)
