@@ -70,7 +70,7 @@ size_t function_ports(const law *l, const law_function *f, port *ports);
 /* The number of results, derivatives included. */
 size_t function_results(const law *l, const law_function *f);
 
-/* Writes the wanted functions as C and a header. */
-void write_law(law *l, const law_function *functions, const char *path, const adz_c_options *o);
+/* Writes the wanted functions as C and a header. Sets `libm` in the options if they need it. */
+void write_law(law *l, const law_function *functions, const char *path, adz_c_options *o);
 
 #endif

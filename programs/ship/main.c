@@ -145,6 +145,22 @@ static void list_ports(char *text, size_t size, const port *ports, size_t n)
     }
 }
 
+/* A network may hold infinite or NaN constants on purpose, such as a mask's, so they are written. A
+ * weight of a training that went wrong looks the same, so a note names each such tensor. */
+static void note_nonfinite(adz_named_list tensors)
+{
+    for (size_t i = 0; i < tensors.count; ++i) {
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *finite =
+            adz_all(adz_isfinite(tensors.items[i].tensor), ADZ_ALL_DIMS, ADZ_DROPDIM);
+        if (finite != NULL && adz_item(finite) == 0) {
+            print_text("note: %s has elements that are NaN or infinite", tensors.items[i].name);
+        }
+        adz_scope_close(scope);
+    }
+    report_errors();
+}
+
 static void describe(const law *l)
 {
     char inputs[1000], outputs[1000];
@@ -152,6 +168,8 @@ static void describe(const law *l)
     list_ports(inputs, sizeof inputs, l->n.inputs, l->n.n_inputs);
     list_ports(outputs, sizeof outputs, l->n.outputs, l->n.n_outputs);
     print_text("%s: %s to %s", l->n.path, inputs, outputs);
+    note_nonfinite(adz_module_named_parameters(l->n.root));
+    note_nonfinite(adz_module_named_buffers(l->n.root));
 }
 
 static void tell_what_was_written(const ship_options *o, const law *l, const char *name)
@@ -208,9 +226,13 @@ static void write_files(const ship_options *o, law *l, const paths *p)
 {
     adz_c_options c = ADZ_C_OPTIONS;
     c.name = p->name;
+    c.allow_nonfinite = true;
     c.precision = o->f64 ? ADZ_F64 : ADZ_F32;
     c.state = (adz_c_state)o->state;
     write_law(l, o->functions, o->c, &c);
+    if (c.libm) {
+        print_text("%s: calls the mathematical library: link it with -lm", o->c);
+    }
     print_layers(o->c, p->name);
     tell_what_was_written(o, l, p->name);
     if (o->casadi) {

@@ -70,16 +70,18 @@ static adz_status write_once(
 }
 
 /* The writer says which derivative is constant only by refusing it. A Hessian is constant for every
- * network with ReLU, and a Jacobian for a linear one. The last try reports the error. */
-void write_law(law *l, const law_function *functions, const char *path, const adz_c_options *o)
+ * network with ReLU, and a Jacobian for a linear one. It also refuses functions that need the
+ * mathematical library, which is asked for last. The last try reports the error. */
+void write_law(law *l, const law_function *functions, const char *path, adz_c_options *o)
 {
     const bool hessian = functions[LAW_HESSIAN].wanted;
-    const bool derivatives = hessian || functions[LAW_JACOBIAN].wanted;
+    const int kinds = hessian || functions[LAW_JACOBIAN].wanted ? 3 : 1;
     adz_status status = ADZ_ERR_UNSUPPORTED;
-    for (int try = 0; try < 3 && status == ADZ_ERR_UNSUPPORTED; ++try) {
-        const bool last = try == 2 || !derivatives;
-        l->constant_hessian = try > 0 && hessian;
-        l->constant_jacobian = try > 1;
+    for (int try = 0; try < 2 * kinds && status == ADZ_ERR_UNSUPPORTED; ++try) {
+        const bool last = try == 2 * kinds - 1;
+        l->constant_hessian = try % kinds > 0 && hessian;
+        l->constant_jacobian = try % kinds > 1;
+        o->libm = try >= kinds;
         if (!last) {
             adz_on_error(adz_quiet, NULL);
         }
