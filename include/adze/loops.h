@@ -38,8 +38,14 @@
  * - adz_while computes as many steps as it needs in each run, and adz_branch the body that its
  *   predicate chooses. Where a gradient is wanted, adz_while computes all steps up to its bound, at
  *   most 65535, and takes those until the condition has ended; adz_branch computes both bodies.
- * What is not taken gets a gradient of 0, so its derivatives must be finite. While the plan is
- * made, bodies are called once more to find out whether a gradient is wanted.
+ *
+ * What is not taken gets a gradient of 0, so its derivatives must be finite. It must also leave no
+ * traces: with a gradient, a body of adz_while or adz_branch that changes a tensor which it has not
+ * made, or that draws random numbers, is an error. In all plans, the calls of the body of adz_while
+ * are the same in each step, and they leave the carries as they are: what differs, such as a number
+ * that the body counts, is an error if it differs between the first two calls. While the plan is
+ * made, bodies of adz_while and adz_branch are called once more to find out whether a gradient is
+ * wanted. That call computes nothing.
  */
 #ifndef ADZE_LOOPS_H
 #define ADZE_LOOPS_H
@@ -57,7 +63,8 @@ extern "C" {
  * The body of a loop, or of a branch.
  *
  * @param results  room for the results, all NULL. The body fills it with borrowed tensors: the next
- *                 carries, and behind them the results of the step
+ *                 carries, and behind them the results of the step, which later steps leave as they
+ *                 are
  * @param inputs   the carries, and behind them the inputs of the step
  * @param user     the pointer that was given
  * @return         ADZ_OK; else an error, which the body or the call that failed has recorded
@@ -122,6 +129,7 @@ ADZ_API void adz_scan_options_init(adz_scan_options *options, size_t size);
  *                   that were given, or tensors among the inputs of the body
  * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (a number, an option), ADZ_ERR_SHAPE or
  *                   ADZ_ERR_DTYPE (inputs of different lengths, a body that changes a carry),
+ *                   ADZ_ERR_STATE (a step has changed the result of an earlier one),
  *                   ADZ_ERR_MEMORY, or the error of the body
  * @grad             carries, inputs, and what the body uses, to any order. The graph keeps what the
  *                   body saves in all steps

@@ -17,7 +17,7 @@ typedef struct {
 } launch_args;
 
 ADZI_ADDRESS_TABLE(launch_args, ADZI_ADDRESS_OF_EACH(launch_args, results, data),
-    ADZI_ADDRESS_OF_EACH(launch_args, inputs, data));
+    { offsetof(launch_args, inputs[0].data), ADZI_OPERATOR_INPUTS, sizeof(adz_const_array), 1 });
 
 /* The kernel of every launch: calls the user's. */
 static void run_kernel(const void *block, int64_t begin, int64_t end)

@@ -486,7 +486,7 @@ bool adzi_captured_call_close(adzi_captured_call *c)
         c->constants[used++] = c->constants[i];
     }
     c->n_constants = used;
-    if (c->refused || !adzi_plan_fold(c)) {
+    if (c->refused || !adzi_plan_drop_probes(c) || !adzi_plan_fold(c)) {
         return false;
     }
     for (size_t i = 0; i < c->n_launches; ++i) {

@@ -20,6 +20,10 @@ typedef struct adzi_fold_run {
     size_t n_slots;
 } adzi_fold_run;
 
+/** Whether two launches of a call differ in addresses alone. */
+bool adzi_fold_are_equal(
+    const adzi_captured_call *call, const adzi_plan_launch *a, const adzi_plan_launch *b);
+
 /** Finds the runs among the launches of a call, in order. They do not overlap. The caller frees the
  * list, of the length `capacity`. False if memory was refused. */
 bool adzi_fold_find_runs(

@@ -60,8 +60,7 @@ static bool is_address(const adzi_plan_launch *l, size_t at)
     return false;
 }
 
-/* Whether two launches differ in addresses alone. */
-static bool are_equal(
+bool adzi_fold_are_equal(
     const adzi_captured_call *c, const adzi_plan_launch *a, const adzi_plan_launch *b)
 {
     if (a->kernel != b->kernel || a->function != b->function || a->size != b->size ||
@@ -137,7 +136,7 @@ static bool holds(const adzi_captured_call *c, const adzi_fold_run *run)
 {
     const size_t end = run->begin + (size_t)run->times * run->period;
     for (size_t i = run->begin + run->period; i < end; ++i) {
-        if (!are_equal(c, &c->launches[i - run->period], &c->launches[i])) {
+        if (!adzi_fold_are_equal(c, &c->launches[i - run->period], &c->launches[i])) {
             return false;
         }
     }

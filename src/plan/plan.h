@@ -298,6 +298,11 @@ bool adzi_plan_arrange(adzi_captured_call *call);
 /** Changes the references to blocks of the run to their locations in `memory`. */
 void adzi_captured_call_move_to(adzi_captured_call *call, char *memory);
 
+/* ---- effects.c ---- */
+
+/** Leaves the launches between marks PROBE and PROBED out. False if memory was refused. */
+bool adzi_plan_drop_probes(adzi_captured_call *call);
+
 /* ---- fold.c ---- */
 
 /** Makes loops of launches that repeat themselves, if the function has told of a loop. False if
@@ -351,6 +356,9 @@ void adzi_plan_update_begin(adzi_captured_call *call, adz_tensor *const *tensors
 
 /** The update has ended. Whether its launches may move. */
 bool adzi_plan_update_end(adzi_captured_call *call);
+
+/** Finds the launches that refer to each block. */
+void adzi_plan_find_uses(adzi_captured_call *call);
 
 /** Moves each update to where its gradient is complete, and finds the launches that refer to each
  * block again. */

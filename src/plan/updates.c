@@ -86,8 +86,7 @@ static bool is_barrier(const adzi_captured_call *c, const adzi_plan_update *u, s
     return adzi_plan_loop_at(c, i) != NULL || must_follow(c, u, &c->launches[i]);
 }
 
-/* The launches that refer to each block, in their new order. */
-static void find_lifetimes(adzi_captured_call *c)
+void adzi_plan_find_uses(adzi_captured_call *c)
 {
     for (size_t i = 0; i < c->blocks.count; ++i) {
         c->blocks.all[i].first = -1;
@@ -99,7 +98,6 @@ static void find_lifetimes(adzi_captured_call *c)
                 &c->blocks.all[c->references[launch->first_reference + k].block], (int64_t)i);
         }
     }
-    adzi_plan_extend_over_loops(c);
 }
 
 void adzi_plan_move_updates(adzi_captured_call *c)
@@ -120,5 +118,6 @@ void adzi_plan_move_updates(adzi_captured_call *c)
         memmove(begin + u->launches, begin, (u->first - to) * sizeof *moved);
         memcpy(begin, moved, u->launches * sizeof *moved);
     }
-    find_lifetimes(c);
+    adzi_plan_find_uses(c);
+    adzi_plan_extend_over_loops(c);
 }

@@ -10,6 +10,9 @@
  *
  *     IF, the launches of the one, ELSE, those of the other, END
  *
+ * What lies between PROBE and PROBED is never computed. A call has been made there in order to see
+ * its results, and the plan leaves its launches out.
+ *
  * TEST and IF read one byte. Marks may be nested. The ordinary call, during which they are
  * recorded, goes its own way: it pauses the capture for the steps behind the first one, and records
  * what does not run without computing it (adzi_capture_skips). */
@@ -28,7 +31,9 @@ typedef enum adzi_mark_kind {
     ADZI_MARK_AGAIN,
     ADZI_MARK_IF,
     ADZI_MARK_ELSE,
-    ADZI_MARK_END
+    ADZI_MARK_END,
+    ADZI_MARK_PROBE,
+    ADZI_MARK_PROBED
 } adzi_mark_kind;
 
 /** The arguments of a mark. */

@@ -7,8 +7,11 @@
  * long as the condition has held. A branch with a gradient computes both bodies and chooses
  * elements.
  *
- * Which of the two it is depends on the results of the body, so it is called once beforehand, while
- * the capture pauses. */
+ * Which of the two it is depends on the results of the body, so it is called once beforehand. What
+ * that call launches is recorded and never computed, so it changes nothing.
+ *
+ * What does not count must not be seen, so steps of a masked scan and bodies of such a branch
+ * change nothing but what they have made themselves: no older tensor, and no generator. */
 #include "solvers/loops/in_capture.h"
 #include "solvers/loops/in_trace.h"
 
@@ -17,9 +20,16 @@
 #include "adze/ops.h"
 #include "base/door.h"
 #include "base/threads/marks.h"
+#include "plan/effects.h"
 #include "tensor/shape.h"
 
 enum { MOST_MASKED = 65535 };
+
+/* The launches of a call that is made in order to see its results. */
+typedef struct probe {
+    size_t begin, end;
+    bool skipped; /* the calls around it are not computed either */
+} probe;
 
 /* One element of a condition as a bool scalar. */
 static adz_tensor *truth_of(const char *op, const char *what, adz_tensor *t)
@@ -56,6 +66,36 @@ static bool any_requires_grad(adz_tensor *const *tensors, size_t n)
     return any;
 }
 
+static size_t n_launches(void)
+{
+    return adzi_plan_position_of(adzi_capture_of(adzi_self())).launches;
+}
+
+/* From here on, launches are recorded and left out of the plan. */
+static probe begin_probe(void)
+{
+    adzi_add_mark(ADZI_MARK_PROBE, NULL, 0);
+    return (probe){ .skipped = adzi_capture_skips(true) };
+}
+
+static void end_probe(const probe *p)
+{
+    adzi_capture_skips(p->skipped);
+    adzi_add_mark(ADZI_MARK_PROBED, NULL, 0);
+}
+
+/* Whether nothing older has been changed since a position. Records an error if not. */
+static bool is_unseen(const char *op, const char *part, const char *why, adzi_plan_position from)
+{
+    const char *by = adzi_plan_changed_since(adzi_capture_of(adzi_self()), from);
+    if (by != NULL) {
+        adzi_error(op, ADZ_ERR_STATE,
+            "%s changes a tensor or a generator that %s has not made, and in a plan with a gradient %s; call %s outside of the plan, or without gradients",
+            by, part, why, op);
+    }
+    return by == NULL;
+}
+
 /* ---- while loops ----------------------------------------------------------------------------- */
 
 typedef struct capture_while {
@@ -63,6 +103,8 @@ typedef struct capture_while {
     adz_loop_condition condition;
     int64_t most;
     adz_tensor *truth, *count, *ended;
+    uint32_t version; /* of a tensor that was cloned */
+    probe probe;      /* of the body; without launches if none was needed */
 } capture_while;
 
 static adz_tensor *condition_of(const capture_while *w)
@@ -70,23 +112,54 @@ static adz_tensor *condition_of(const capture_while *w)
     return truth_of(w->loop->op, "the condition", w->condition(w->loop->in, w->loop->user));
 }
 
-/* Whether the carries have a gradient behind a step. -1 with the error recorded. */
-static int wants_gradient(const capture_while *w)
+/* The first of n tensors whose elements were changed in place since they were cloned; n for none.
+ */
+static size_t first_changed(adz_tensor *const *tensors, size_t n, uint32_t version)
+{
+    size_t k = 0;
+    while (k < n && tensors[k]->storage->version == version) {
+        ++k;
+    }
+    return k;
+}
+
+static bool clone_carries(const adzi_loop *loop)
+{
+    bool good = true;
+    for (size_t k = 0; k < loop->n_carries && good; ++k) {
+        loop->in[k] = adz_clone(loop->in[k]);
+        good = loop->in[k] != NULL;
+    }
+    return good;
+}
+
+/* Probes the body. Whether the carries have a gradient behind a step. -1 with the error recorded. */
+static int wants_gradient(capture_while *w)
 {
     adzi_thread *thread = adzi_self();
-    if (!thread->grad_enabled || w->most == 0) {
+    adzi_loop *loop = w->loop;
+    if (w->most == 0) {
         return 0;
     }
+    adz_tensor **carries = adzi_loop_list(loop->op, loop->n_carries);
+    if (carries == NULL) {
+        return -1;
+    }
+    memcpy(carries, loop->in, loop->n_carries * sizeof *carries);
     const size_t mark = thread->n_temporaries;
-    adzi_capture *paused = adzi_capture_pause();
-    adzi_loop_name_step(w->loop, 0);
-    const int wants = !adzi_loop_step(w->loop, 0)
-                          ? -1
-                          : any_requires_grad(w->loop->out, w->loop->n_carries) ||
-                                any_requires_grad(w->loop->in, w->loop->n_carries);
+    w->probe = begin_probe();
+    bool good = clone_carries(loop);
+    w->probe.begin = n_launches();
+    adzi_loop_name_step(loop, 0);
+    good = good && adzi_loop_step(loop, 0);
+    w->probe.end = n_launches();
+    const int wants = good && thread->grad_enabled &&
+                      (any_requires_grad(loop->out, loop->n_carries) ||
+                          any_requires_grad(carries, loop->n_carries));
     adzi_scope_unwind(thread, mark);
-    adzi_capture_resume(paused);
-    return wants;
+    end_probe(&w->probe);
+    memcpy(loop->in, carries, loop->n_carries * sizeof *carries);
+    return good ? wants : -1;
 }
 
 /* Copies the next carries over the carries. Those that lie in the memory of a carry are copied
@@ -141,13 +214,48 @@ static bool run_others(const capture_while *w)
 
 static bool make_carries(capture_while *w)
 {
-    bool good = true;
-    for (size_t k = 0; k < w->loop->n_carries && good; ++k) {
-        w->loop->in[k] = adz_clone(w->loop->in[k]);
-        good = w->loop->in[k] != NULL;
-    }
     w->count = adz_zeros(ADZ_SHAPE_SCALAR, ADZ_I64);
-    return good && w->count != NULL;
+    if (w->count == NULL || !clone_carries(w->loop)) {
+        return false;
+    }
+    w->version = w->loop->in[0]->storage->version;
+    return true;
+}
+
+/* Whether the launches of the first step, those from `begin` on, may stand for all steps. Records
+ * an error if not. */
+static bool is_step_of_all(const capture_while *w, size_t begin)
+{
+    const size_t n = n_launches() - begin, probed = w->probe.end - w->probe.begin;
+    const char *by = n == probed
+                         ? adzi_plan_differs(adzi_capture_of(adzi_self()), w->probe.begin, begin, n)
+                         : "the body";
+    if (probed > 0 && by != NULL) {
+        adzi_error(w->loop->op, ADZ_ERR_STATE,
+            "%s computes something else in each call of the body, which a plan repeats as it is; put a value that changes into a carry",
+            by);
+    }
+    return probed == 0 || by == NULL;
+}
+
+/* The step that is recorded. A carry that the body changes would be the caller's tensor in an
+ * ordinary call, and is a copy here. */
+static bool first_step(const capture_while *w)
+{
+    const adzi_loop *loop = w->loop;
+    const size_t begin = n_launches();
+    adzi_loop_name_step(loop, 0);
+    if (!adzi_loop_step(w->loop, 0) || !is_step_of_all(w, begin)) {
+        return false;
+    }
+    const size_t k = first_changed(loop->in, loop->n_carries, w->version);
+    if (k < loop->n_carries) {
+        adzi_error(loop->op, ADZ_ERR_STATE,
+            "the body changes carry %zu in place, which a plan cannot repeat; change a copy (adz_clone)",
+            k);
+        return false;
+    }
+    return write_carries(loop) && adz_add_number_(w->count, 1) != NULL;
 }
 
 static bool run_marked(capture_while *w)
@@ -165,7 +273,7 @@ static bool run_marked(capture_while *w)
     const bool before = is_skipped();
     const bool runs = !before && is_true(w->truth) && w->most > 0;
     adzi_capture_skips(!runs);
-    bool good = step(w, 0);
+    bool good = first_step(w);
     adzi_capture_skips(before);
     adzi_add_mark(ADZI_MARK_AGAIN, NULL, 0);
     if (good && runs) {
@@ -177,15 +285,32 @@ static bool run_marked(capture_while *w)
     return w->ended != NULL;
 }
 
+/* Whether a body launches the same for the carries as for clones of them. */
+static bool are_like_clones(const adzi_loop *loop)
+{
+    bool like = true;
+    for (size_t k = 0; k < loop->n_carries; ++k) {
+        like = like && adzi_is_contiguous(loop->in[k]);
+        for (size_t j = 0; j < k; ++j) {
+            like = like && loop->in[j]->storage != loop->in[k]->storage;
+        }
+    }
+    return like;
+}
+
 /* A step of the masked scan. w->truth says whether the condition has held so far. */
 static bool masked_step(capture_while *w, int64_t i)
 {
     adzi_loop *loop = w->loop;
     adzi_loop_name_step(loop, i);
     adzi_capture_loop(loop->op, ADZI_LOOP_STEP, i);
+    const adzi_plan_position begin = adzi_plan_position_of(adzi_capture_of(adzi_self()));
     w->truth = adz_logical_and(w->truth, condition_of(w));
     w->count = adz_add(w->count, adz_to(w->truth, ADZ_I64));
-    if (w->count == NULL || !adzi_loop_step(loop, i)) {
+    const size_t body = n_launches();
+    const bool compares = i == 0 && are_like_clones(loop);
+    if (w->count == NULL || !adzi_loop_step(loop, i) || (compares && !is_step_of_all(w, body)) ||
+        !is_unseen(loop->op, "the step", "steps are computed that do not count", begin)) {
         return false;
     }
     for (size_t k = 0; k < loop->n_carries; ++k) {
@@ -258,20 +383,24 @@ static bool call_body(const capture_branch *b, bool truth)
     return adzi_branch_call(b->bodies[!truth], b->user, b->inputs, found, b->n_results);
 }
 
-static int branch_wants_gradient(const capture_branch *b)
+/* Whether a result of a body has a gradient. -1 with the error recorded. */
+static int body_wants_gradient(const capture_branch *b, bool truth)
 {
     adzi_thread *thread = adzi_self();
     const size_t mark = thread->n_temporaries;
-    if (!thread->grad_enabled) {
-        return 0;
-    }
-    adzi_capture *paused = adzi_capture_pause();
-    int wants = 0;
-    for (int truth = 1; truth >= 0 && wants == 0; --truth) {
-        wants = !call_body(b, truth) ? -1 : any_requires_grad(b->found[!truth], b->n_results);
-    }
+    const probe p = begin_probe();
+    const int wants = !call_body(b, truth) ? -1 : any_requires_grad(b->found[!truth], b->n_results);
     adzi_scope_unwind(thread, mark);
-    adzi_capture_resume(paused);
+    end_probe(&p);
+    return wants;
+}
+
+static int branch_wants_gradient(const capture_branch *b)
+{
+    int wants = 0;
+    for (int truth = 1; truth >= 0 && wants == 0 && adzi_self()->grad_enabled; --truth) {
+        wants = body_wants_gradient(b, truth);
+    }
     return wants;
 }
 
@@ -293,7 +422,9 @@ static bool fit(const capture_branch *b)
 
 static bool choose(const capture_branch *b)
 {
-    bool good = call_body(b, true) && call_body(b, false) && fit(b);
+    const adzi_plan_position begin = adzi_plan_position_of(adzi_capture_of(adzi_self()));
+    bool good = call_body(b, true) && call_body(b, false) && fit(b) &&
+                is_unseen(op, "the body", "both bodies are computed", begin);
     for (size_t k = 0; k < b->n_results && good; ++k) {
         b->results[k] = adz_where(b->truth, b->found[0][k], b->found[1][k]);
         good = b->results[k] != NULL;

@@ -27,10 +27,11 @@ typedef struct scan {
     adz_tensor *const *inputs;
     adz_tensor **results; /* the caller's */
     int64_t length;
-    bool stacks;      /* the results of all steps are kept, and stacked at the end */
-    adz_tensor **x;   /* input i of step t is x[i * length + t] */
-    adz_tensor **y;   /* result k of step t is y[k * length + t] if `stacks` */
-    adz_tensor **all; /* the stacked results, which steps fill if not `stacks` */
+    bool stacks;        /* the results of all steps are kept, and stacked at the end */
+    adz_tensor **x;     /* input i of step t is x[i * length + t] */
+    adz_tensor **y;     /* result k of step t is y[k * length + t] if `stacks` */
+    uint32_t *versions; /* of each of these when its step ended */
+    adz_tensor **all;   /* the stacked results, which steps fill if not `stacks` */
 } scan;
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -129,6 +130,7 @@ static bool keep_result(scan *s, size_t k, adz_tensor *y, int64_t t, bool first)
     adz_tensor **of = s->y + k * (size_t)s->length;
     const adz_tensor *begin = first ? y : of[s->options.reverse ? s->length - 1 : 0];
     of[t] = y;
+    s->versions[(int64_t)k * s->length + t] = y->storage->version;
     return fits(k, (adz_dtype)begin->dtype, begin->rank, begin->sizes, y);
 }
 
@@ -157,11 +159,27 @@ static bool end_step(scan *s, int64_t t, bool first)
                : adzi_loop_advance(&s->loop, NULL, 0);
 }
 
+/* Whether the steps have left the results of earlier steps as they were. Records an error if not.
+ */
+static bool are_lasting(const scan *s, size_t k)
+{
+    for (int64_t t = 0; t < s->length; ++t) {
+        const int64_t i = (int64_t)k * s->length + t;
+        if (s->y[i]->storage->version != s->versions[i]) {
+            adzi_error(s->loop.op, ADZ_ERR_STATE,
+                "result %zu of a step was changed in place by a later step; give a copy (adz_clone)",
+                k);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool stack_results(scan *s)
 {
     const size_t length = (size_t)s->length;
     for (size_t k = 0; k < s->loop.n_results && s->stacks; ++k) {
-        s->all[k] = adz_stack(s->y + k * length, length, 0);
+        s->all[k] = are_lasting(s, k) ? adz_stack(s->y + k * length, length, 0) : NULL;
         if (s->all[k] == NULL) {
             return false;
         }
@@ -213,8 +231,9 @@ static bool make_lists(scan *s, adz_tensor *const *carries)
 {
     const size_t n = s->loop.n_results;
     s->all = adzi_loop_list(s->loop.op, n);
-    s->y =
-        s->all != NULL ? adzi_loop_list(s->loop.op, s->stacks ? n * (size_t)s->length : 0) : NULL;
+    const size_t kept = s->stacks ? n * (size_t)s->length : 0;
+    s->y = s->all != NULL ? adzi_loop_list(s->loop.op, 2 * kept) : NULL;
+    s->versions = (uint32_t *)(void *)(s->y != NULL ? s->y + kept : NULL);
     return s->y != NULL && cut_inputs(s) && adzi_loop_begin(&s->loop, carries);
 }
 

@@ -53,6 +53,7 @@ enum {
     N_LOOPS_GRADIENTS = 4,
     N_LOOPS_REFUSED = 4,
     N_LOOPS_CONDITIONS = 7,
+    N_LOOPS_EFFECTS = 4,
     N_LOOPS_PLANS = 11,
     N_LOOPS_RANDOM = 1
 };
@@ -60,6 +61,7 @@ enum {
 extern const struct CMUnitTest loops_values[N_LOOPS_VALUES];
 extern const struct CMUnitTest loops_gradients[N_LOOPS_GRADIENTS];
 extern const struct CMUnitTest loops_conditions[N_LOOPS_CONDITIONS];
+extern const struct CMUnitTest loops_effects[N_LOOPS_EFFECTS];
 extern const struct CMUnitTest loops_plans[N_LOOPS_PLANS];
 extern const struct CMUnitTest loops_random[N_LOOPS_RANDOM];
 extern const struct CMUnitTest loops_refused[N_LOOPS_REFUSED];

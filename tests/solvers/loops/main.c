@@ -66,6 +66,7 @@ int main(void)
     return run_group("values", loops_values, N_LOOPS_VALUES) +
            run_group("gradients", loops_gradients, N_LOOPS_GRADIENTS) +
            run_group("conditions", loops_conditions, N_LOOPS_CONDITIONS) +
+           run_group("effects", loops_effects, N_LOOPS_EFFECTS) +
            run_group("plans", loops_plans, N_LOOPS_PLANS) +
            run_group("random", loops_random, N_LOOPS_RANDOM) +
            run_group("refused", loops_refused, N_LOOPS_REFUSED);
