@@ -16,8 +16,15 @@ typedef struct {
     adz_const_array inputs[ADZI_OPERATOR_INPUTS];
 } launch_args;
 
+/* ADZI_ADDRESS_OF_EACH of pointers to constant bytes. */
+#define ADZI_ADDRESS_OF_EACH_READ(type, array, pointer)                                            \
+    {                                                                                              \
+        offsetof(type, array[0].pointer), sizeof(((type *)0)->array) / sizeof *((type *)0)->array, \
+            sizeof *((type *)0)->array, 1                                                          \
+    }
+
 ADZI_ADDRESS_TABLE(launch_args, ADZI_ADDRESS_OF_EACH(launch_args, results, data),
-    { offsetof(launch_args, inputs[0].data), ADZI_OPERATOR_INPUTS, sizeof(adz_const_array), 1 });
+    ADZI_ADDRESS_OF_EACH_READ(launch_args, inputs, data));
 
 /* The kernel of every launch: calls the user's. */
 static void run_kernel(const void *block, int64_t begin, int64_t end)

@@ -10,7 +10,7 @@ import re
 STRUCT = re.compile(r"typedef struct(?: \w+)? \{\n(.*?)\n\}(?: \*)? ?(\w+);", re.S)
 LINE = re.compile(r"^ADZI_(NO_ADDRESSES|ADDRESSES|ADDRESS_TABLE)\((\w+)(.*?)\);\n", re.S | re.M)
 NAMES = re.compile(r"#define (ADZI_\w+_ADDRESSES|\w+_ADDRESSES)\(at\) ((?:.*\\\n)*.*)")
-EACH = re.compile(r"ADZI_ADDRESS_OF_EACH\(\w+, (\w+), (\w+)\)")
+EACH = re.compile(r"ADZI_ADDRESS_OF_EACH(?:_READ)?\(\w+, (\w+), (\w+)\)")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
