@@ -157,11 +157,22 @@ static void is_refused(
     adz_module_release(&t.norm);
 }
 
+/* The log is older than the loop, and the call has made it. */
+static adz_status loops_with_a_log(adz_tensor **results, void *user)
+{
+    traces *t = user;
+    t->log = adz_zeros(ADZ_SHAPE_SCALAR, ADZ_F64);
+    const adz_status status = loops(results, user);
+    results[1] = status == ADZ_OK ? adz_mul_number(t->log, 1) : NULL;
+    return status;
+}
+
 static void what_does_not_count_must_not_be_seen(void **state)
 {
     (void)state;
     is_refused(
         loops, counts, true, "add changes a tensor or a generator that the step has not made");
+    is_refused(loops_with_a_log, counts, true, "add changes a tensor or a generator");
     is_refused(loops, draws, true, "dropout changes a tensor or a generator");
     is_refused(loops, normalises, true, "batch_norm changes a tensor or a generator");
     is_refused(
@@ -175,6 +186,56 @@ static void a_plan_refuses_bodies_of_adz_while_that_differ(void **state)
     is_refused(loops, multiplies_in_place, false, "the body changes carry 0 in place");
     if (FOLDS) {
         is_refused(loops, uses_a_count, false, "mul computes something else in each call");
+    }
+}
+
+/* ---- updates behind a loop ------------------------------------------------------------------- */
+
+typedef struct training {
+    traces t;
+    adz_module *layer;
+    adz_optimizer *optimizer;
+} training;
+
+/* A loop without a gradient, whose result a layer learns from. */
+static adz_tensor *learns(void *user)
+{
+    training *n = user;
+    adz_tensor *start[2] = { n->t.x, adz_scalar(0, ADZ_F64) }, *found[2];
+    if (adz_while(goes_on, counts, &n->t, start, 2, 9, found, NULL, NULL) != ADZ_OK) {
+        return NULL;
+    }
+    adz_tensor *y = adz_module_forward(n->layer, adz_tanh(adz_module_forward(n->layer, found[0])));
+    adz_tensor *loss = adz_mean(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    if (adz_backward(loss) != ADZ_OK || adz_optimizer_step(n->optimizer) != ADZ_OK) {
+        return NULL;
+    }
+    adz_optimizer_zero_grad(n->optimizer);
+    return loss;
+}
+
+static void a_plan_updates_weights_behind_a_loop(void **state)
+{
+    (void)state;
+    double wanted[5];
+    for (int planned = 0; planned < 2; ++planned) {
+        training n = { .t = traces_new(counts, false), .layer = adz_linear_new(4, 4, NULL) };
+        adz_module_to(n.layer, ADZ_F64);
+        n.optimizer = adz_adam_new(adz_module_parameters(n.layer), 0.1, NULL);
+        adz_plan *plan = planned ? adz_plan_new(learns, &n, NULL) : NULL;
+        for (int i = 0; i < 5; ++i) {
+            adz_tensor *loss = planned ? adz_plan_output(plan) : learns(&n);
+            wanted[i] = planned ? wanted[i] : adz_item(loss);
+            assert_true(adz_item(loss) == wanted[i]);
+            assert_true(!planned || adz_plan_run(plan) == ADZ_OK);
+        }
+        adz_plan_info info;
+        assert_true(!planned || adz_plan_get_info(plan, &info, sizeof info) == ADZ_OK);
+        assert_true(!planned || info.captured);
+        adz_plan_free(&plan);
+        adz_optimizer_release(&n.optimizer);
+        adz_module_release(&n.layer);
+        adz_module_release(&n.t.norm);
     }
 }
 
@@ -207,9 +268,56 @@ static void results_keep_the_values_of_their_steps(void **state)
     }
 }
 
+/* Each step writes the end of a tensor that is shorter than that of the step before. */
+enum { STEPS = 12 };
+
+static adz_status takes_less_memory(adz_tensor **results, adz_tensor *const *inputs, void *user)
+{
+    traces *t = user;
+    const int64_t left = STEPS - t->calls++;
+    adz_tensor *end = adz_narrow(adz_empty(ADZ_SHAPE(16 * left), ADZ_F64), 0, 16 * (left - 1), 16);
+    adz_tensor *kept = adz_to(adz_cos(inputs[0]), ADZ_F32); /* lies behind larger tensors */
+    if (end == NULL || adz_copy_(end, adz_tanh(inputs[0])) == NULL) {
+        return adz_error_code();
+    }
+    results[0] = adz_add(adz_mul_number(end, 0.5), inputs[1]);
+    results[1] = adz_mul(adz_sin(end), adz_to(kept, ADZ_F64));
+    return results[1] != NULL ? ADZ_OK : adz_error_code();
+}
+
+static adz_tensor *scan_of_shorter_tensors(void *user)
+{
+    traces *t = user;
+    adz_tensor *found[2], *start = adz_flatten(t->x, 0, -1);
+    t->calls = 0;
+    const bool before = adz_set_grad_enabled(false);
+    const adz_status status = adz_scan(takes_less_memory, t, &start, 1, &t->log, 1, 1, NULL, found);
+    adz_set_grad_enabled(before);
+    return status == ADZ_OK ? adz_add(found[1], found[0]) : NULL;
+}
+
+static void tensors_of_a_step_may_get_shorter(void **state)
+{
+    (void)state;
+    traces t = traces_new(counts, false);
+    t.log = adz_randn(ADZ_SHAPE(STEPS, 16), ADZ_F64);
+    adz_plan *plan = adz_plan_new(scan_of_shorter_tensors, &t, NULL);
+    assert_non_null(plan);
+    for (int i = 0; i < 4; ++i) {
+        adz_copy_(t.log, adz_randn_like(t.log));
+        adz_copy_(t.x, adz_randn_like(t.x));
+        assert_int_equal(adz_plan_run(plan), ADZ_OK);
+        assert_true(same_bits(adz_plan_output(plan), scan_of_shorter_tensors(&t)));
+    }
+    adz_plan_free(&plan);
+    adz_module_release(&t.norm);
+}
+
 const struct CMUnitTest loops_effects[N_LOOPS_EFFECTS] = {
     TEST(calls_that_make_a_plan_leave_the_traces_of_ordinary_calls),
     TEST(what_does_not_count_must_not_be_seen),
     TEST(a_plan_refuses_bodies_of_adz_while_that_differ),
+    TEST(a_plan_updates_weights_behind_a_loop),
     TEST(results_keep_the_values_of_their_steps),
+    TEST(tensors_of_a_step_may_get_shorter),
 };
