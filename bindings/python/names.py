@@ -113,7 +113,9 @@ DEFAULTS = {
     ('adz_median', 'dim'): -1, ('adz_mode', 'dim'): -1, ('adz_kthvalue', 'dim'): -1, ('adz_pinv', 'rtol'): None,
     ('adz_bincount', 'minlength'): 0, ('adz_cov', 'correction'): 1, ('adz_logit', 'eps'): None,
     ('adz_rot90', 'k'): 1, ('adz_upsample_new', 'size'): (), ('adz_interpolate', 'size'): (),
-    ('adz_module_load_with', 'strict'): True,
+    ('adz_module_load_with', 'strict'): True, ('adz_rrelu', 'lower'): 1 / 8, ('adz_rrelu', 'upper'): 1 / 3,
+    ('adz_rrelu', 'training'): False, ('adz_alpha_dropout', 'training'): False,
+    ('adz_feature_alpha_dropout', 'training'): False,
 }
 # Dimensions for which nothing stands for all of them.
 NOT_ALL = {'adz_permute', 'adz_flip', 'adz_rot90', 'adz_movedim', 'adz_tensordot'}
@@ -138,7 +140,7 @@ def default(function, p):
     if (function, name) in DEFAULTS:
         value = DEFAULTS[function, name]
         return value is not None, value
-    said = re.search(r"PyTorch's default is (-?[\d.e-]*\d|false|true)\b", p['comment'])
+    said = re.search(r"PyTorch's default is (-?[\d.e-]*\d|false|true)\b(?! ?/)", p['comment'])
     if said and type_ in ('double', 'int64_t', 'int', 'bool'):
         text = said.group(1)
         return True, {'false': False, 'true': True}.get(text) if type_ == 'bool' else float(text) \

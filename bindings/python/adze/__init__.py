@@ -66,11 +66,19 @@ def sub(input, other, *, alpha=1):
 
 def where(condition, input, other):
     """Elements of input where the condition is true, else those of other. One of both may be a number."""
-    if not isinstance(input, Tensor):
-        input = full((), input, other.dtype if isinstance(other, Tensor) else None)
-    if not isinstance(other, Tensor):
-        other = full((), other, input.dtype)
-    return _adze.where(condition, input, other)
+    a, b = (x if isinstance(x, Tensor) else full((), x) for x in (input, other))
+    first, second = isinstance(input, Tensor), isinstance(other, Tensor)
+    if first != second: # a number takes the tensor's dtype, unless it is of a higher kind
+        tensor, number = (a, b) if first else (b, a)
+        number = number if _kind_of(number) > _kind_of(tensor) else number.to(tensor.dtype)
+        a, b = (tensor, number) if first else (number, tensor)
+    dtype = promote_types(_builtins.int(a.dtype), _builtins.int(b.dtype))
+    return _adze.where(condition, a.to(dtype), b.to(dtype))
+
+
+def _kind_of(x):
+    """0 for truth values, 1 for whole numbers, 2 for floats."""
+    return 2 if x.is_floating_point() else 0 if x.dtype == bool else 1
 
 
 def is_tensor(x):

@@ -15,6 +15,8 @@ def _made(x, dtype, requires_grad):
 
 def _flat(data, depth, shape, into):
     """Appends the numbers of nested lists, whose shape must be regular."""
+    if getattr(data, 'shape', None) and hasattr(data, 'tolist'):
+        data = data.tolist() # an array among the elements
     if isinstance(data, (list, tuple)):
         if len(shape) == depth:
             if into:
@@ -30,10 +32,19 @@ def _flat(data, depth, shape, into):
     into.append(data.item() if hasattr(data, 'item') else data)
 
 
+def _refuse_overflow(numbers, dtype):
+    least, most = {4: (-255, 255), 2: (-2**31, 2**31 - 1)}[dtype]
+    wrong = next((n for n in numbers if not least <= n <= most), None)
+    if wrong is not None:
+        raise OverflowError(f'{wrong} does not fit into {dtype}')
+
+
 def tensor(data, dtype=None, requires_grad=False, device=None):
     """A tensor with a copy of numbers, of (nested) lists of them, or of an array."""
     if isinstance(data, Tensor):
         return _made(data.detach().clone(), dtype, requires_grad)
+    if isinstance(data, range):
+        data = list(data)
     if not isinstance(data, (list, tuple)) and not _adze_number(data):
         return _made(_adze.tensor_of(data), dtype, requires_grad)
     shape, numbers = [], []
@@ -44,6 +55,8 @@ def tensor(data, dtype=None, requires_grad=False, device=None):
         flat, natural = array.array('B', numbers), _dtype(5)
     elif all(isinstance(n, int) for n in numbers) and numbers:
         flat, natural = array.array('q', numbers), int64
+        if dtype is not None and _dtype_of(dtype) in (2, 4):
+            _refuse_overflow(numbers, _dtype_of(dtype))
     else:
         flat, natural = array.array('d', numbers), float32
     x = _adze.tensor_of(flat).to(natural if dtype is None else dtype)
@@ -142,7 +155,7 @@ def randint(low, high=None, size=None, dtype=None, generator=None, device=None):
         high, size = None, high
     if high is None:
         low, high = 0, low
-    number = int(_dtype_of(dtype or int64))
+    number = int(int64 if dtype is None else _dtype_of(dtype))
     return _adze.randint(low, high, size, number) if generator is None else \
         _adze.generator_randint(generator, low, high, size, number)
 

@@ -9,6 +9,8 @@ def save(obj, path):
     if not isinstance(state, dict) or not all(isinstance(v, _adze.Tensor) for v in state.values()):
         raise TypeError('save takes a module, a tensor or a dictionary of tensors')
     file = _adze.safetensors_new()
+    if isinstance(obj, _adze.Tensor):
+        _adze.safetensors_set_metadata(file, 'adze', 'tensor')
     for name, tensor in state.items():
         _adze.safetensors_add(file, name, tensor.detach().contiguous())
     _adze.safetensors_save(file, path)
@@ -19,7 +21,8 @@ def load(path):
     file = _adze.safetensors_load(path)
     made = {_adze.safetensors_name_at(file, i): _adze.safetensors_at(file, i).clone()
             for i in range(_adze.safetensors_count(file))}
-    return made['tensor'] if list(made) == ['tensor'] else made
+    alone = _adze.safetensors_get_metadata(file, 'adze') == 'tensor'
+    return made['tensor'] if alone else made
 
 
 def _held(model, optimizer, schedulers, generators, loader):
@@ -38,4 +41,7 @@ def save_checkpoint(path, model=None, optimizer=None, schedulers=(), generators=
 
 def load_checkpoint(path, model=None, optimizer=None, schedulers=(), generators=(), loader=None):
     """Restores what save_checkpoint has written, bit by bit; gives {'epoch': ..., 'step': ...}."""
-    return _adze.checkpoint_load(path=path, **_held(model, optimizer, schedulers, generators, loader))
+    made = _adze.checkpoint_load(path=path, **_held(model, optimizer, schedulers, generators, loader))
+    if loader is not None:
+        loader._begun = False # the next loop goes on where the other training stopped
+    return made

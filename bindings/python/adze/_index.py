@@ -4,13 +4,22 @@ import builtins
 from . import _adze
 
 
-def is_advanced(one):
-    return isinstance(one, (_adze.Tensor, list))
+def plain(one):
+    """One index as a number, a slice, a tensor, None or an ellipsis."""
+    if isinstance(one, (list, tuple, range)) or getattr(one, 'shape', None) and not isinstance(one, _adze.Tensor):
+        from . import tensor
+        made = tensor(one)
+        one = made if made.numel() or made.dtype == 5 else _adze.to(made, 3)
+    if type(one).__name__ in ('bool', 'bool_'):
+        raise IndexError('True and False are no indices of adze: x[None] adds a dimension, and a mask is a tensor')
+    if isinstance(one, _adze.Tensor) and one.dtype == 4:
+        raise IndexError('a tensor of uint8 is an index for some and a mask for others: use .long() or .bool()')
+    return one
 
 
 def expanded(x, key):
     """The key as a list with one entry for each dimension, and None for each new one. A mask takes its dimensions."""
-    key = list(key) if isinstance(key, tuple) else [key]
+    key = [plain(one) for one in key] if isinstance(key, tuple) else [plain(key)]
     taken = 0
     for one in key:
         if isinstance(one, _adze.Tensor) and one.dtype == 5:
@@ -40,13 +49,12 @@ def split(x, key):
             if (start, stop, step) != (0, x.shape[dim], 1):
                 x = _adze.slice(x, dim, start, builtins.max(start, stop), step)
             dim += 1
-        elif isinstance(one, list):
-            from . import tensor
-            left[dim] = tensor(one)
-            dim += 1
         elif isinstance(one, _adze.Tensor) and one.dtype == 5:
             if one.ndim == 0:
                 raise IndexError('a mask has one dimension or more')
+            if one.shape != x.shape[dim:dim + one.ndim]:
+                raise IndexError(f'the mask has the shape {one.shape}, and the dimensions that it takes have '
+                                 f'{x.shape[dim:dim + one.ndim]}')
             for position in _adze.nonzero(one).unbind(1):
                 left[dim] = position
                 dim += 1

@@ -50,7 +50,8 @@ class Tensor(_adze.Tensor):
 
     @property
     def device(self):
-        return 'cpu'
+        from . import device
+        return device('cpu')
 
     @property
     def T(self):
@@ -72,6 +73,9 @@ class Tensor(_adze.Tensor):
     def data(self, value):
         if value.shape != self.shape:
             raise ValueError(f'data: the tensor has the shape {self.shape}, and the value {value.shape}')
+        if value.dtype != self.dtype:
+            raise TypeError(f'data: the tensor is {self.dtype}, and the value {value.dtype}; a module changes its dtype '
+                            'by module.to')
         self.detach().copy_(value.detach())
 
     # ---- to Python and numpy
@@ -135,8 +139,10 @@ class Tensor(_adze.Tensor):
 
     # ---- conversions
 
-    def to(self, *args, dtype=None, **options):
+    def to(self, *args, dtype=None, device='cpu', non_blocking=False, copy=False):
         """Another dtype, or that of another tensor. The device may only be the processor."""
+        flags = [one for one in args if isinstance(one, builtins.bool)] # non_blocking and copy
+        copy = copy or flags[1:2] == [True]
         for one in args:
             if isinstance(one, Tensor):
                 dtype = one.dtype
@@ -146,9 +152,10 @@ class Tensor(_adze.Tensor):
                 raise ValueError(f'adze computes on the processor and not on {one!r}')
             elif not isinstance(one, builtins.bool):
                 dtype = one
-        if options.pop('device', 'cpu') not in ('cpu', None):
+        if device not in ('cpu', None):
             raise ValueError('adze computes on the processor')
-        return self if dtype is None else _adze.to(self, int(_dtype_of(dtype)))
+        made = self if dtype is None else _adze.to(self, int(_dtype_of(dtype)))
+        return made.clone() if copy and (dtype is None or self.dtype == _dtype_of(dtype)) else made
 
     def type_as(self, other):
         return self.to(other.dtype)
@@ -197,8 +204,13 @@ class Tensor(_adze.Tensor):
     def squeeze(self, dim=None):
         if dim is None:
             return _adze.squeeze_all(self)
-        for d in sorted((d % self.ndim for d in dim), reverse=True) if isinstance(dim, tuple) else (dim,):
-            self = _adze.squeeze(self, d)
+        if not isinstance(dim, (tuple, list)):
+            return _adze.squeeze(self, dim)
+        rank = self.ndim or 1
+        if any(not -rank <= d < rank for d in dim):
+            raise IndexError(f'squeeze: {dim} names a dimension that a tensor of {self.ndim} dimensions has not')
+        for d in sorted((d % rank for d in dim), reverse=True):
+            self = _adze.squeeze(self, d) if self.ndim else self
         return self
 
     def split(self, size, dim=0):
@@ -211,11 +223,11 @@ class Tensor(_adze.Tensor):
     def unbind(self, dim=0):
         return tuple(_adze.unbind(self, dim))
 
-    def var(self, dim=None, unbiased=None, correction=1, keepdim=False):
-        return _adze.var(self, dim, float_(correction if unbiased is None else unbiased), keepdim)
+    def var(self, dim=None, unbiased=None, keepdim=False, *, correction=1):
+        return _spread(_adze.var, self, dim, unbiased, keepdim, correction)
 
-    def std(self, dim=None, unbiased=None, correction=1, keepdim=False):
-        return _adze.std(self, dim, float_(correction if unbiased is None else unbiased), keepdim)
+    def std(self, dim=None, unbiased=None, keepdim=False, *, correction=1):
+        return _spread(_adze.std, self, dim, unbiased, keepdim, correction)
 
     def clamp(self, min=None, max=None):
         return _adze.clamp(self, -_inf if min is None else min, _inf if max is None else max)
@@ -262,10 +274,10 @@ class Tensor(_adze.Tensor):
         return _adze.init_normal_(self, mean, std, generator)
 
     def new_zeros(self, *size, dtype=None):
-        return _adze.zeros(*size, dtype=int(dtype or self.dtype))
+        return _adze.zeros(*size, dtype=int(self.dtype if dtype is None else _dtype_of(dtype)))
 
     def new_ones(self, *size, dtype=None):
-        return _adze.ones(*size, dtype=int(dtype or self.dtype))
+        return _adze.ones(*size, dtype=int(self.dtype if dtype is None else _dtype_of(dtype)))
 
     # ---- elements
 
@@ -288,10 +300,19 @@ _inf = builtins.float('inf')
 float_ = builtins.float
 
 
+def _spread(function, x, dim, unbiased, keepdim, correction):
+    """x.var(False) is PyTorch's form for all elements, and x.var(dim, unbiased, keepdim) that for dimensions."""
+    if isinstance(dim, builtins.bool):
+        if unbiased is not None:
+            raise TypeError('unbiased is given twice')
+        dim, unbiased = None, dim
+    return function(x, dim, float_(correction if unbiased is None else unbiased), keepdim)
+
+
 def _rebuilt(cls, held, shape, number, requires_grad):
     from . import empty, frombuffer
     stored = float32 if number == bfloat16 else dtype(number)
     x = frombuffer(bytearray(held), dtype=stored).reshape(shape).to(dtype(number)) if held else \
         empty(shape, dtype=dtype(number))
     made = cls(x)
-    return made.requires_grad_(True) if requires_grad else made
+    return made if made.requires_grad == requires_grad else made.requires_grad_(requires_grad)

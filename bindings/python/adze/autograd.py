@@ -40,6 +40,10 @@ class set_grad_enabled(contextlib.ContextDecorator):
     def _recreate_cm(self):
         return type(self)(self._mode)
 
+    def __call__(self, function):
+        _adze.set_grad_enabled(self._before[-1]) # a decorator changes the mode in its function alone
+        return super().__call__(function)
+
 
 class no_grad(contextlib.ContextDecorator):
     """with adze.no_grad(): operators record nothing. It is a decorator, too."""

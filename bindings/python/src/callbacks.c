@@ -5,6 +5,20 @@
 #include <math.h>
 #include <string.h>
 
+bool adzp_callable(adzp_call *call, PyObject *v, const char *argument, bool optional, void **to)
+{
+    *to = NULL;
+    if (v == Py_None && optional) {
+        return true;
+    }
+    if (!PyCallable_Check(v)) {
+        return adzp_wrong(call, argument, "a function", v);
+    }
+    call->work = ADZP_LONG + 1;
+    *to = v;
+    return true;
+}
+
 /* Calls a function of Python with tensors. A new reference; NULL with the exception kept. */
 static PyObject *call_with(void *user, size_t n, adz_tensor *const *inputs)
 {

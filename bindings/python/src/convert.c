@@ -48,6 +48,26 @@ bool adzp_handle(adzp_call *call, PyObject *v, const char *argument, const adzp_
     return true;
 }
 
+/* Whether a whole number of Python is the double that it became. A rounded one would be another
+ * element of an int64 tensor. */
+static bool exact(adzp_call *call, PyObject *v, const char *argument, double value)
+{
+    if (!(value >= 9007199254740992.0 || value <= -9007199254740992.0) || PyFloat_Check(v) ||
+        adzp_is_tensor(v) || !PyIndex_Check(v)) {
+        return true;
+    }
+    PyObject *whole = PyNumber_Index(v), *back = PyLong_FromDouble(value);
+    int same = whole == NULL || back == NULL ? -1 : PyObject_RichCompareBool(whole, back, Py_EQ);
+    if (same == 0) {
+        PyErr_Format(PyExc_OverflowError,
+            "%s: %s is %R, which float64 cannot hold; give a tensor of int64, or a float",
+            call->name, argument, v);
+    }
+    Py_XDECREF(whole);
+    Py_XDECREF(back);
+    return same == 1;
+}
+
 bool adzp_double(adzp_call *call, PyObject *v, const char *argument, double *to)
 {
     *to = PyFloat_AsDouble(v);
@@ -58,7 +78,7 @@ bool adzp_double(adzp_call *call, PyObject *v, const char *argument, double *to)
         }
         return false;
     }
-    return true;
+    return exact(call, v, argument, *to);
 }
 
 static bool whole(
@@ -147,13 +167,22 @@ bool adzp_char(adzp_call *call, PyObject *v, const char *argument, char *to)
     return true;
 }
 
+/* A number is refused, because x.sum(0, 1) means two dimensions to some readers. Constructors take
+ * it, as PyTorch's do. */
 bool adzp_bool(adzp_call *call, PyObject *v, const char *argument, bool *to)
 {
-    if (!PyBool_Check(v) && !PyLong_Check(v)) {
+    size_t n = strlen(call->name);
+    bool number = PyLong_Check(v) && n > 4 && strcmp(call->name + n - 4, "_new") == 0;
+    PyObject *type = PyBool_Check(v) || number ? NULL : PyType_GetName(Py_TYPE(v));
+    bool other = type != NULL && (PyUnicode_CompareWithASCIIString(type, "bool") == 0 ||
+                                     PyUnicode_CompareWithASCIIString(type, "bool_") == 0);
+    Py_XDECREF(type);
+    if (!PyBool_Check(v) && !number && !other) {
         return adzp_wrong(call, argument, "True or False", v);
     }
-    *to = PyObject_IsTrue(v) == 1;
-    return true;
+    int truth = PyObject_IsTrue(v);
+    *to = truth == 1;
+    return truth >= 0;
 }
 
 /* A word of an enumeration, such as "mean", or its number. */
@@ -465,18 +494,4 @@ bool adzp_texts(adzp_call *call, PyObject *v, const char *argument, const adz_te
     *to = made;
     *n = all == NULL ? 0 : (size_t)PyTuple_Size(all);
     return made != NULL;
-}
-
-bool adzp_callable(adzp_call *call, PyObject *v, const char *argument, bool optional, void **to)
-{
-    *to = NULL;
-    if (v == Py_None && optional) {
-        return true;
-    }
-    if (!PyCallable_Check(v)) {
-        return adzp_wrong(call, argument, "a function", v);
-    }
-    call->work = ADZP_LONG + 1;
-    *to = v;
-    return true;
 }

@@ -40,6 +40,44 @@ BINARY(sub_)
 BINARY(mul_)
 BINARY(div_)
 
+/* x op= y where the library has no call in place: the result goes into x, which other objects may
+ * share. */
+static PyObject *in_place(PyObject *a, PyObject *b, function call)
+{
+    PyObject *made = binary(a, b, call);
+    if (made == NULL || made == Py_NotImplemented) {
+        return made;
+    }
+    adz_dtype old = adz_tensor_dtype(((adzp_tensor_object *)a)->t);
+    adz_dtype new = adz_tensor_dtype(((adzp_tensor_object *)made)->t);
+    PyObject *v[8] = { a, made }, *same = NULL;
+    if (old != new) {
+        PyErr_Format(PyExc_TypeError,
+            "the result is %s, which a tensor of %s cannot take; write x = x op y",
+            adz_dtype_name(new), adz_dtype_name(old));
+    } else {
+        same = adzp_c_copy_(v);
+    }
+    Py_DECREF(made);
+    return same;
+}
+
+#define IN_PLACE(name)                                           \
+    static PyObject *on_inplace_##name(PyObject *a, PyObject *b) \
+    {                                                            \
+        return in_place(a, b, adzp_c_##name);                    \
+    }
+IN_PLACE(remainder)
+IN_PLACE(floor_divide)
+IN_PLACE(bitwise_and)
+IN_PLACE(bitwise_or)
+IN_PLACE(bitwise_xor)
+
+static PyObject *on_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    return modulus == Py_None ? in_place(a, b, adzp_c_pow) : Py_NewRef(Py_NotImplemented);
+}
+
 static PyObject *on_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     return modulus == Py_None ? binary(a, b, adzp_c_pow) : Py_NewRef(Py_NotImplemented);
@@ -113,6 +151,12 @@ static PyObject *on_int(PyObject *self)
 
 static PyObject *on_compare(PyObject *a, PyObject *b, int op)
 {
+    if (!adzp_is_tensor(b) && PyObject_HasAttrString(b, "__array_interface__") &&
+        !adzp_is_number(b)) {
+        PyErr_SetString(
+            PyExc_TypeError, "a tensor is not compared with an array: use adze.tensor(a)");
+        return NULL;
+    }
     static const function calls[] = { adzp_c_lt, adzp_c_le, adzp_c_eq, adzp_c_ne, adzp_c_gt,
         adzp_c_ge };
     return binary(a, b, calls[op]);
@@ -136,7 +180,13 @@ PyType_Slot adzp_number_slots[] = { { Py_nb_add, (void *)on_add },
     { Py_nb_or, (void *)on_bitwise_or }, { Py_nb_xor, (void *)on_bitwise_xor },
     { Py_nb_invert, (void *)on_invert }, { Py_nb_inplace_add, (void *)on_add_ },
     { Py_nb_inplace_subtract, (void *)on_sub_ }, { Py_nb_inplace_multiply, (void *)on_mul_ },
-    { Py_nb_inplace_true_divide, (void *)on_div_ }, { Py_nb_negative, (void *)on_negative },
+    { Py_nb_inplace_true_divide, (void *)on_div_ },
+    { Py_nb_inplace_remainder, (void *)on_inplace_remainder },
+    { Py_nb_inplace_floor_divide, (void *)on_inplace_floor_divide },
+    { Py_nb_inplace_power, (void *)on_inplace_power },
+    { Py_nb_inplace_and, (void *)on_inplace_bitwise_and },
+    { Py_nb_inplace_or, (void *)on_inplace_bitwise_or },
+    { Py_nb_inplace_xor, (void *)on_inplace_bitwise_xor }, { Py_nb_negative, (void *)on_negative },
     { Py_nb_positive, (void *)on_positive }, { Py_nb_absolute, (void *)on_absolute },
     { Py_nb_bool, (void *)on_bool }, { Py_nb_float, (void *)on_float },
     { Py_nb_int, (void *)on_int }, { Py_nb_index, (void *)on_index },

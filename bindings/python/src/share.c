@@ -15,14 +15,15 @@ static adz_dl_data_type dl_type(adz_dtype dtype)
 
 /* The memory of a tensor, held by a view: the tensor itself may get other memory, as from
  * Module.to. */
-static adz_dl_managed_tensor *handed_out(adz_tensor *t)
+static adz_dl_managed_tensor *handed_out(adz_tensor *t, bool copy)
 {
     adz_scope *scope = adz_scope_open();
     adz_dl_managed_tensor *managed = NULL;
     if (adz_tensor_requires_grad(t)) {
         adz_error_set("numpy", ADZ_ERR_GRAPH, "the tensor wants a gradient; share x.detach()");
     } else {
-        managed = adz_tensor_to_dlpack(adz_detach(t));
+        adz_tensor *same = adz_detach(t);
+        managed = adz_tensor_to_dlpack(copy ? adz_clone(same) : same);
     }
     adz_scope_close(scope);
     return managed;
@@ -90,7 +91,7 @@ int adzp_get_buffer(PyObject *self, Py_buffer *view, int flags)
         PyErr_NoMemory();
         return -1;
     }
-    e->managed = handed_out(t);
+    e->managed = handed_out(t, false);
     if (e->managed == NULL) {
         PyMem_Free(e);
         adzp_raise();
@@ -171,7 +172,18 @@ static bool describe(taken *k)
     if (!dtype_of(view, &dtype)) {
         return false;
     }
-    for (int i = 0; i < view->ndim; ++i) {
+    if (view->suboffsets != NULL || (view->ndim > 0 && view->shape == NULL)) {
+        PyErr_SetString(PyExc_ValueError,
+            "the array consists of pointers to its parts; copy it with adze.tensor(a)");
+        return false;
+    }
+    Py_ssize_t dense = view->itemsize;
+    for (int i = view->ndim - 1; i >= 0 && view->strides == NULL; --i) { /* arrays of ctypes */
+        k->shape[i] = view->shape[i];
+        k->strides[i] = dense / view->itemsize;
+        dense *= view->shape[i];
+    }
+    for (int i = 0; i < view->ndim && view->strides != NULL; ++i) {
         k->shape[i] = view->shape[i];
         k->strides[i] = view->strides[i] / view->itemsize;
         if (view->strides[i] % view->itemsize != 0 || view->strides[i] < 0) {
@@ -278,7 +290,16 @@ static PyObject *to_dlpack(PyObject *self, PyObject *args, PyObject *names)
             "a tensor of adze is in the memory of the processor and has no stream");
         return NULL;
     }
-    adz_dl_managed_tensor *managed = handed_out(((adzp_tensor_object *)self)->t);
+    PyObject *copy = names == NULL ? NULL : PyDict_GetItemString(names, "copy");
+    PyObject *device = names == NULL ? NULL : PyDict_GetItemString(names, "dl_device");
+    int kind = 1, number = 0;
+    if (device != NULL && device != Py_None &&
+        (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii", &kind, &number) || kind != 1)) {
+        PyErr_SetString(PyExc_BufferError, "a tensor of adze is in the memory of the processor");
+        return NULL;
+    }
+    adz_dl_managed_tensor *managed =
+        handed_out(((adzp_tensor_object *)self)->t, copy != NULL && copy == Py_True);
     if (managed == NULL) {
         adzp_raise();
         return NULL;

@@ -331,6 +331,25 @@ static PyObject *loader_next(PyObject *self, PyObject *args)
     return made;
 }
 
+/* loader_restart(loader): the next batch is the first one of the next epoch, unless the epoch has
+ * just begun. */
+static PyObject *loader_restart(PyObject *self, PyObject *loader)
+{
+    (void)self;
+    adzp_call call = { "loader_restart", 0, NULL, NULL, NULL };
+    adz_loader_position at;
+    adz_loader *l;
+    if (!adzp_handle(&call, loader, "loader", &adzp_kinds[ADZP_adz_loader], false, &l)) {
+        return NULL;
+    }
+    if (adz_loader_get_position(l, &at) == ADZ_OK && at.consumed > 0) {
+        at.consumed = 0;
+        ++at.epoch;
+        adz_loader_set_position(l, &at);
+    }
+    return adzp_raise() ? NULL : Py_NewRef(Py_None);
+}
+
 PyMethodDef adzp_training_methods[] = {
     { "backward", backward, METH_O,
         "Adds the gradients of a loss of one element to .grad of every leaf." },
@@ -343,6 +362,7 @@ PyMethodDef adzp_training_methods[] = {
     { "optimizer_step_closure", step_closure, METH_VARARGS,
         "One step of an optimizer that calls the loss itself." },
     { "loader_next", loader_next, METH_VARARGS, "The next batch of a loader, or None." },
+    { "loader_restart", loader_restart, METH_O, "Leaves the rest of an epoch out." },
     { "module_of", adzp_module_of, METH_O,
         "A module of the library that calls a function of Python." },
     { NULL, NULL, 0, NULL }

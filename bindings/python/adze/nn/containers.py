@@ -1,4 +1,6 @@
 """Modules of modules: Sequential, ModuleList, ModuleDict, ParameterList."""
+import copy
+
 from .. import _adze
 from .layers import Layer
 from .module import Module
@@ -14,7 +16,8 @@ class _Numbered(Module):
 
     def __getitem__(self, i):
         if isinstance(i, slice):
-            return type(self)(list(self)[i]) if isinstance(self, ModuleList) else type(self)(*list(self)[i])
+            return type(self)(list(self)[i]) if isinstance(self, ModuleList) else \
+                type(self)(dict(list(self._modules.items())[i])) # the names stay
         return list(self._modules.values())[i]
 
     def __setitem__(self, i, module):
@@ -69,6 +72,9 @@ class Sequential(_Numbered):
         if key != parts:
             joined = _adze.sequential_new(parts)
             _adze.module_train(joined, self.training)
+            for m in self.modules(): # each keeps its own mode
+                if isinstance(m, Layer):
+                    _adze.module_train(m._handle, m.training)
             self.__dict__['_joined'] = (parts, joined)
         return joined
 
@@ -91,12 +97,10 @@ class Sequential(_Numbered):
         return x
 
     def __deepcopy__(self, memo):
-        import copy
-        made = type(self)(*[])
-        memo[id(self)] = made
-        for name, m in self._modules.items():
-            made.add_module(name, copy.deepcopy(m, memo))
-        made.__dict__['training'] = self.training
+        made = memo[id(self)] = type(self).__new__(type(self))
+        for name, value in self.__dict__.items():
+            made.__dict__[name] = (None, None) if name == '_joined' else copy.deepcopy(value, memo)
+        made._fused()
         return made
 
 

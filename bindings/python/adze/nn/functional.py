@@ -97,5 +97,5 @@ def _limited(function, most):
 
 for _name, _most in {'hinge_embedding_loss': 2, 'cosine_embedding_loss': 3, 'margin_ranking_loss': 3, 'embedding': 3,
                      'multi_margin_loss': 2, 'embedding_bag': 3, 'interpolate': 2, 'unfold': 2, 'fold': 3,
-                     'cross_entropy': 3, 'nll_loss': 3, 'gumbel_softmax': 3, 'kl_div': 2}.items():
+                     'cross_entropy': 3, 'nll_loss': 3, 'gumbel_softmax': 3, 'kl_div': 2, 'scaled_dot_product_attention': 4}.items():
     globals()[_name] = _limited(getattr(_adze, _name), _most)

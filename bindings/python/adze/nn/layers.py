@@ -1,4 +1,6 @@
 """The layers of the library as modules, made from its constructors: nn.Linear calls adze._adze.linear_new."""
+import copy
+
 from .. import _adze
 from .._tensor import Tensor, _dtype_of
 from .module import Module
@@ -74,7 +76,7 @@ class Layer(Module):
         super().__delattr__(name)
 
     def __call__(self, *inputs, **named):
-        if len(inputs) == 1 and not named:
+        if len(inputs) == 1 and not named and type(self).forward is Layer.forward:
             return _forward(self._handle, inputs[0])
         return self.forward(*inputs, **named)
 
@@ -104,8 +106,18 @@ class Layer(Module):
     def __deepcopy__(self, memo):
         made = type(self).__new__(type(self))
         made._adopt(_adze.module_copy(self._handle))
-        made.train(self.training)
         memo[id(self)] = made
+        for old, new in zip(self.modules(), made.modules()):
+            new.training = old.training
+            for name, p in old._parameters.items():
+                if p is not None and id(p) not in memo and name in new._parameters:
+                    memo[id(p)] = new._parameters[name]
+                elif p is not None: # shared with a layer that was copied before, or of a subclass
+                    setattr(new, name, copy.deepcopy(p, memo))
+            for name in old._buffers.keys() - new._buffers.keys():
+                new.register_buffer(name, copy.deepcopy(old._buffers[name], memo), name not in old._not_saved)
+        for name in self.__dict__.keys() - made.__dict__.keys():
+            made.__dict__[name] = copy.deepcopy(self.__dict__[name], memo)
         return made
 
 
@@ -128,8 +140,17 @@ def layer_of(handle):
 
 def handle_of(module):
     """The module of the library behind a layer, or behind a Sequential of layers; else one that calls forward."""
-    handle = module.__dict__.get('_handle') or getattr(module, '_fused', lambda: None)()
+    if isinstance(module, Layer):
+        handle = None if overridden(module) else module._handle
+    else:
+        handle = getattr(module, '_fused', lambda: None)() if type(module).__name__ == 'Sequential' else None
     return mirror_of(module) if handle is None else handle
+
+
+def overridden(layer):
+    """Whether a subclass of a layer has a forward of its own, which the library's module does not know."""
+    own = next((c for c in type(layer).__mro__ if known.get(c.__name__) is c), Layer)
+    return type(layer).forward is not own.forward or type(layer).__call__ is not own.__call__
 
 
 def mirror_of(module):
@@ -150,13 +171,13 @@ def mirror_of(module):
 class _Recurrent(Layer):
     """y, and the last state."""
 
-    def __call__(self, x, state=None):
-        return self.forward(x, state)
+    def __call__(self, input, hx=None):
+        return self.forward(input, hx)
 
-    def forward(self, x, state=None):
+    def forward(self, input, hx=None):
         names = ('h0', 'c0')
-        given = [] if state is None else list(zip(names, state if isinstance(state, (tuple, list)) else (state,)))
-        results = _adze.module_results(self._handle, [(None, x)] + given)
+        given = [] if hx is None else list(zip(names, hx if isinstance(hx, (tuple, list)) else (hx,)))
+        results = _adze.module_results(self._handle, [(None, input)] + given)
         rest = tuple(t for _, t in results[1:])
         return results[0][1], rest if len(rest) > 1 else rest[0]
 
@@ -164,12 +185,12 @@ class _Recurrent(Layer):
 class _Cell(Layer):
     """The next state."""
 
-    def __call__(self, x, state=None):
-        return self.forward(x, state)
+    def __call__(self, input, hx=None):
+        return self.forward(input, hx)
 
-    def forward(self, x, state=None):
-        given = [] if state is None else list(state) if isinstance(state, (tuple, list)) else [state]
-        results = _adze.module_results(self._handle, [(None, t) for t in [x] + given])
+    def forward(self, input, hx=None):
+        given = [] if hx is None else list(hx) if isinstance(hx, (tuple, list)) else [hx]
+        results = _adze.module_results(self._handle, [(None, t) for t in [input] + given])
         all_ = tuple(t for _, t in results)
         return all_ if len(all_) > 1 else all_[0]
 

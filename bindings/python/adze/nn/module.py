@@ -43,16 +43,18 @@ class Module:
                 raise AttributeError(f'{type(self).__name__}.__init__ must call super().__init__() first')
             return object.__setattr__(self, name, value)
         if isinstance(value, Parameter):
-            self._forget(name)
+            self._forget(name, '_parameters')
             return self.register_parameter(name, value)
         if isinstance(value, Module):
-            self._forget(name)
+            self._forget(name, '_modules')
             return self.add_module(name, value)
         if name in store['_parameters']:
             if value is not None:
                 raise TypeError(f'{name} is a parameter: set it to a Parameter or None')
             store['_parameters'][name] = None
         elif name in store['_buffers']:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(f'{name} is a buffer: set it to a Tensor or None')
             store['_buffers'][name] = value
         elif name in store['_modules']:
             if value is not None:
@@ -66,8 +68,9 @@ class Module:
         if not self._forget(name):
             object.__delattr__(self, name)
 
-    def _forget(self, name):
-        kinds = [self.__dict__[kind] for kind in ('_parameters', '_buffers', '_modules')]
+    def _forget(self, name, kept=None):
+        """Removes an attribute, but not from the dictionary `kept`, in which it has its place in the order."""
+        kinds = [self.__dict__[kind] for kind in ('_parameters', '_buffers', '_modules') if kind != kept]
         found = [kind for kind in kinds if name in kind]
         for kind in found:
             del kind[name]
@@ -174,7 +177,8 @@ class Module:
     def to(self, *args, **options):
         """Another dtype for all parameters and buffers of floats. The device may only be the processor."""
         from .._dtype import dtype as class_of
-        kinds = [a for a in args if isinstance(a, class_of)] + [options[n] for n in ('dtype',) if n in options]
+        kinds = [a.dtype if isinstance(a, Tensor) else a for a in args if isinstance(a, (class_of, Tensor))]
+        kinds += [options[n] for n in ('dtype',) if options.get(n) is not None]
         Tensor.to(_adze.zeros(()), *args, **options) # refuses other devices
         return self._converted(kinds[0]) if kinds else self
 
@@ -217,11 +221,13 @@ class Module:
     def state_dict(self, prefix=''):
         """All parameters and buffers by their names. They are the module's own elements, not copies."""
         made = collections.OrderedDict()
-        for path, m in self.named_modules(prefix=prefix):
-            for kind in ('_parameters', '_buffers'):
-                for name, value in m.__dict__[kind].items():
-                    if value is not None and name not in m._not_saved:
-                        made[path + ('.' if path else '') + name] = value.detach()
+        start = prefix + '.' if prefix else ''
+        for kind in ('_parameters', '_buffers'):
+            for name, value in self.__dict__[kind].items():
+                if value is not None and name not in self._not_saved:
+                    made[start + name] = value.detach()
+        for name, m in self.named_children(): # also one that is there twice
+            made.update(m.state_dict(start + name))
         return made
 
     def load_state_dict(self, state_dict, strict=True):

@@ -2,11 +2,21 @@
 from .. import _adze
 
 
+# How many arguments behind the optimizer have the order that PyTorch gives them, where that is not all.
+LIMITS = {'CyclicLR': 6, 'OneCycleLR': 2}
+
+
 class LRScheduler:
     """Sets the rates of an optimizer, epoch by epoch."""
     _make, _names = None, {}
 
     def __init__(self, optimizer, *args, **options):
+        if options.pop('last_epoch', -1) != -1:
+            raise TypeError('a schedule goes on by adze.load_checkpoint and not by last_epoch')
+        most = LIMITS.get(type(self).__name__, len(args))
+        if len(args) > most:
+            raise TypeError(f'{type(self).__name__} takes the optimizer and {most} arguments by position, because PyTorch '
+                            'has the others in another order: give them by name')
         options = {self._names.get(n, n): v for n, v in options.items()}
         args, options = self._arguments(args, options)
         self.optimizer = optimizer
@@ -35,6 +45,8 @@ class LRScheduler:
 
 class _Function(LRScheduler):
     def _arguments(self, args, options):
+        if len(args) + len(options) != 1 or not args and 'lr_lambda' not in options:
+            raise TypeError(f'{type(self).__name__} takes an optimizer and lr_lambda')
         given = args[0] if args else options['lr_lambda']
         functions = given if isinstance(given, (list, tuple)) else None
         if functions is not None:

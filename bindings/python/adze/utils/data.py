@@ -24,6 +24,7 @@ class DataLoader:
         if not isinstance(dataset, TensorDataset):
             raise TypeError('a DataLoader of adze takes a TensorDataset: put all rows into tensors')
         self.dataset, self.batch_size = dataset, batch_size
+        self._begun, self._loop = False, None
         self._handle = _adze.loader_new(dataset._handle, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last,
                                         generator=generator)
 
@@ -31,6 +32,19 @@ class DataLoader:
         return _adze.loader_batch_count(self._handle)
 
     def __iter__(self):
+        """A new epoch, also if the last loop was left early. One loop goes on at a time."""
+        if self._begun:
+            _adze.loader_restart(self._handle)
+        self._begun, self._loop = True, object()
+        return self._batches(self._loop)
+
+    def _batches(self, loop):
         n = len(self.dataset.tensors)
-        while (batch := _adze.loader_next(self._handle, n)) is not None:
+        while True:
+            if self._loop is not loop:
+                raise RuntimeError('another loop over this DataLoader has begun: make a DataLoader for each')
+            batch = _adze.loader_next(self._handle, n)
+            if batch is None:
+                break
             yield batch
+        self._begun = False
