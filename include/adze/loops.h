@@ -39,13 +39,14 @@
  *   predicate chooses. Where a gradient is wanted, adz_while computes all steps up to its bound, at
  *   most 65535, and takes those until the condition has ended; adz_branch computes both bodies.
  *
- * What is not taken gets a gradient of 0, so its derivatives must be finite. It must also leave no
- * traces: with a gradient, a body of adz_while or adz_branch that changes a tensor which it has not
- * made, or that draws random numbers, is an error. In all plans, the calls of the body of adz_while
- * are the same in each step, and they leave the carries as they are: what differs, such as a number
- * that the body counts, is an error if it differs between the first two calls. While the plan is
- * made, bodies of adz_while and adz_branch are called once more to find out whether a gradient is
- * wanted. That call computes nothing.
+ * What is not taken gets a gradient of 0, so its derivatives must be finite. It is computed with
+ * the last carries, so its indices must exist, too. It must also leave no traces: with a gradient,
+ * a body of adz_while or adz_branch that changes a tensor which it has not made, or that draws
+ * random numbers, is an error. In all plans, the calls of the body of adz_while are the same in
+ * each step, and they leave the carries as they are: what differs, such as a number that the body
+ * counts, is an error if it differs between the first two calls. While the plan is made, bodies of
+ * adz_while and adz_branch are called once more to find out whether a gradient is wanted. That call
+ * computes nothing.
  */
 #ifndef ADZE_LOOPS_H
 #define ADZE_LOOPS_H
