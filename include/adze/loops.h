@@ -39,6 +39,10 @@
  *   predicate chooses. Where a gradient is wanted, adz_while computes all steps up to its bound, at
  *   most 65535, and takes those until the condition has ended; adz_branch computes both bodies.
  *
+ * The results have the bits of ordinary calls. Gradients of adz_while and adz_branch are added up
+ * in another order in a plan, so they are equal up to rounding. A parameter that only a body uses
+ * which is not taken has a gradient of 0 there and not none, so an optimizer updates it.
+ *
  * What is not taken gets a gradient of 0, so its derivatives must be finite. It is computed with
  * the last carries, so its indices must exist, too. It must also leave no traces: with a gradient,
  * a body of adz_while or adz_branch that changes a tensor which it has not made, or that draws
