@@ -133,7 +133,8 @@ static bool clone_carries(const adzi_loop *loop)
     return good;
 }
 
-/* Probes the body. Whether the carries have a gradient behind a step. -1 with the error recorded. */
+/* Probes the body. Whether the carries have a gradient behind a step. -1 with the error recorded.
+ */
 static int wants_gradient(capture_while *w)
 {
     adzi_thread *thread = adzi_self();

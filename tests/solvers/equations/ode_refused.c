@@ -57,7 +57,8 @@ static void times_and_options_are_checked(void **state)
         o.steps = fixed;
         assert_null(
             adz_odeint(square, NULL, y0, adz_tensor_from(same, ADZ_SHAPE(3), ADZ_F64), &o, NULL));
-        expect_error(ADZ_ERR_ARGUMENT, "times[2] is 1, after 1; times must be finite, and all increase or all decrease");
+        expect_error(ADZ_ERR_ARGUMENT,
+            "times[2] is 1, after 1; times must be finite, and all increase or all decrease");
     }
     assert_null(adz_odeint(square, NULL, y0, adz_ones(ADZ_SHAPE(1), ADZ_F64), NULL, NULL));
     expect_error(ADZ_ERR_SHAPE, "times are [1]; they must be a vector of 2 or more times");
