@@ -269,6 +269,62 @@ class Modules(unittest.TestCase):
             self.assertEqual([x.tolist() for x, in other], [[0, 1], [2, 3], [4, 5]])
 
 
+class Settings(unittest.TestCase):
+    """One value each that tells an option from its neighbour."""
+
+    def test_tensors(self):
+        x = adze.ones(2)
+        self.assertEqual(x.sub_(adze.ones(2), alpha=3).tolist(), [-2, -2])
+        self.assertEqual(x.add_(adze.ones(2), alpha=3).tolist(), [1, 1])
+        self.assertEqual((adze.full((1,), True).dtype, adze.full((1,), 2).dtype), (adze.bool, adze.int64))
+        y = copy.deepcopy(x)
+        y.fill_(7)
+        self.assertEqual(x.tolist(), [1, 1])
+
+    def test_gradients(self):
+        x = adze.tensor(2.0, requires_grad=True)
+        y = x ** 3
+        first, = adze.autograd.grad(y, x, create_graph=True)
+        self.assertEqual(adze.autograd.grad(first, x)[0].item(), 12)
+        self.assertEqual(adze.autograd.grad(y, x)[0].item(), 12) # create_graph has kept it
+        with adze.inference_mode():
+            self.assertFalse(adze.is_grad_enabled())
+        with adze.inference_mode(False):
+            self.assertTrue(adze.is_grad_enabled())
+
+    def test_clipping(self):
+        w = nn.Parameter(adze.zeros(2))
+        (w * adze.tensor([3.0, 4.0])).sum().backward()
+        self.assertEqual(nn.utils.clip_grad_norm_([w], 100.0), 5)
+        self.assertEqual(nn.utils.clip_grad_norm_([w], 100.0, norm_type=1.0), 7)
+        self.assertEqual(nn.utils.clip_grad_norm_([w], 100.0, float('inf')), 4)
+
+    def test_optimizers(self):
+        layer = nn.Linear(1, 1)
+        w = layer.weight
+        optimizer = adze.optim.Adam([w], lr=0.1, betas=(0.5, 0.25))
+        group = optimizer.param_groups[0]
+        self.assertEqual((group['beta1'], group['beta2'], group['betas']), (0.5, 0.25, (0.5, 0.25)))
+        group['betas'] = 0.75, 0.875
+        self.assertEqual((group['beta1'], group['beta2']), (0.75, 0.875))
+        w.sum().backward()
+        optimizer.zero_grad(set_to_none=False)
+        self.assertEqual(w.grad.tolist(), [[0]])
+        optimizer.zero_grad()
+        self.assertIsNone(w.grad)
+        plateau = adze.optim.lr_scheduler.ReduceLROnPlateau(optimizer, 'min', factor=0.5, patience=0)
+        for metric in (3.0, 2.0, 1.0):
+            plateau.step(metric)
+        self.assertEqual(group['lr'], 0.1)
+        plateau.step(1.5)
+        self.assertEqual(group['lr'], 0.05)
+
+    def test_states(self):
+        state = {'weight': adze.ones(1, 1), 'bias': adze.ones(3)}
+        with self.assertRaises(RuntimeError):
+            nn.Linear(1, 3).load_state_dict(state, strict=False) # [1, 1] would be broadcast
+
+
 if __name__ == '__main__':
     warnings.simplefilter('error')
     unittest.main()
