@@ -105,6 +105,8 @@ struct adzi_capture {
     const char *op;   /* the operator that runs, for messages */
     double grad_norm; /* what adz_clip_grads has computed in the last run; NaN before */
     bool inside;      /* a captured kernel is running */
+    bool attempt;     /* the library has chosen to capture, and the program knows nothing of it */
+    bool gave_up;     /* what cannot be captured has ended the attempt: adzi_capture_gives_up */
 };
 
 /** The capture of the calling thread, or NULL if no plan captures or a kernel runs. */
@@ -164,6 +166,19 @@ static inline void adzi_capture_gradient(struct adzi_gradient *gradient)
     adzi_trace_gradient(gradient, false);
 }
 
+/** Ends a capture of the thread that is only an attempt, because something comes that it cannot
+ * hold. The call goes on as an ordinary one, without an error. False if there is no such capture.
+ */
+static inline bool adzi_capture_gives_up(void)
+{
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture == NULL || !capture->attempt) {
+        return false;
+    }
+    capture->inside = capture->gave_up = true; /* nothing is told any more */
+    return true;
+}
+
 /** Tells the capture of the thread, if it wants to know, that elements of `t` are about to be
  * changed. Call it before launches that write to a tensor which may be older than the call. */
 static inline void adzi_capture_changes(adz_tensor *t)
@@ -209,7 +224,7 @@ adz_status adzi_repeat_sized(
 void *adzi_alloc_for_kernels(size_t bytes);
 
 /** Whether a plan captures on the calling thread. If so, the error says that `op` cannot be
- * captured, and `why`, which is a clause with "because". */
+ * captured, and `why`, which is a clause with "because". An attempt gives up instead. */
 bool adzi_is_captured(const char *op, const char *why);
 
 /** Begins the body of a public function that is refused while a plan captures: `failure` is what

@@ -208,7 +208,7 @@ double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double no
 {
     static const char op[] = "adz_clip_grad_norm";
     double norm = NAN;
-    if (adzi_capture_of(adzi_self()) != NULL) {
+    if (adzi_capture_of(adzi_self()) != NULL && !adzi_capture_gives_up()) {
         adzi_error(op, ADZ_ERR_STATE,
             "cannot be captured, because the program gets the norm of this call alone; call adz_clip_grads, and adz_plan_grad_norm after each run");
         return NAN;

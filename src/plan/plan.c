@@ -1,5 +1,6 @@
 /* Plans: calling the function while it is captured, and replaying its launches. */
 #include "plan/plan.h"
+#include "plan/attempt.h"
 #include "base/capture.h"
 
 #include <math.h>
@@ -80,7 +81,7 @@ static bool call_captured(void *state)
     adz_scope *scope = adz_scope_open();
     if (scope != NULL) {
         good = adzi_function_call(c->op, &plan->function, plan->returned) &&
-               adzi_plan_take_results(c->op, plan);
+               (plan->capture.gave_up || adzi_plan_take_results(c->op, plan));
         adz_scope_close(scope);
     }
     adzi_capture_end();
@@ -100,6 +101,9 @@ static adz_status capture(const char *op, adz_plan *plan)
     }
     if (!adzi_through_door(&door, call_captured, &(captured){ op, plan })) {
         return adz_error_code();
+    }
+    if (plan->capture.gave_up) {
+        return ADZ_ERR_STATE; /* nothing has failed, so nothing is recorded */
     }
     adzi_plan_show_results(plan);
     if (!adzi_captured_call_close(plan->current)) {
@@ -224,6 +228,9 @@ adz_status adz_plan_run(adz_plan *plan)
     if (has_changed(plan)) {
         forget(plan);
     }
+    if (plan->refusal[0] != '\0' && plan->capture.attempt) {
+        return ADZ_ERR_STATE;
+    }
     if (plan->refusal[0] != '\0') {
         return adzi_error(op_run, ADZ_ERR_STATE,
             "the function cannot be captured, and this run has done nothing: calls of the function differ from one another (%s)",
@@ -299,7 +306,7 @@ static bool check_options(const char *op, const adz_plan_options *o)
 }
 
 static adz_plan *plan_new(
-    const char *op, const adzi_function *function, const adz_plan_options *options)
+    const char *op, const adzi_function *function, const adz_plan_options *options, bool attempt)
 {
     adz_plan_options o = ADZ_PLAN_OPTIONS;
     adzi_settle(adzi_self());
@@ -315,6 +322,7 @@ static adz_plan *plan_new(
     plan->handle.mark = ADZI_HANDLE_ALIVE;
     adzi_capture_init(&plan->capture);
     plan->capture.grad_norm = NAN;
+    plan->capture.attempt = attempt;
     plan->function = *function;
     plan->pack_weights = o.pack_weights;
     plan->module = o.module != NULL ? adz_module_keep(o.module) : NULL;
@@ -331,7 +339,7 @@ adz_plan *adz_plan_new(adz_plan_function function, void *user, const adz_plan_op
 {
     static const char op[] = "adz_plan_new";
     const adzi_function f = { .single = function, .user = user, .n_results = 1 };
-    return function != NULL ? plan_new(op, &f, options) : adzi_fail_null(op, "function");
+    return function != NULL ? plan_new(op, &f, options, false) : adzi_fail_null(op, "function");
 }
 
 adz_plan *adz_plan_new_many(adz_plan_results_function function, void *user, size_t n_results,
@@ -339,7 +347,13 @@ adz_plan *adz_plan_new_many(adz_plan_results_function function, void *user, size
 {
     static const char op[] = "adz_plan_new_many";
     const adzi_function f = { .several = function, .user = user, .n_results = n_results };
-    return function != NULL ? plan_new(op, &f, options) : adzi_fail_null(op, "function");
+    return function != NULL ? plan_new(op, &f, options, false) : adzi_fail_null(op, "function");
+}
+
+adz_plan *adzi_plan_attempt(const char *op, adz_plan_function function, void *user)
+{
+    const adzi_function f = { .single = function, .user = user, .n_results = 1 };
+    return plan_new(op, &f, NULL, true);
 }
 
 void adz_plan_free(adz_plan **plan)

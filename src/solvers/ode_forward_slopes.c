@@ -3,8 +3,8 @@
  * takes a jvp of the function. */
 #include <string.h>
 
-#include "adze/plan.h"
 #include "autograd/engine.h"
+#include "plan/attempt.h"
 #include "solvers/ode_forward.h"
 
 static double element(const adz_tensor *t, int64_t i)
@@ -101,7 +101,7 @@ static adz_tensor *linear_form(void *user)
 static adz_tensor *replayed_form(adzi_ode_tangents *s)
 {
     if (*s->plan == NULL && !s->refused) {
-        *s->plan = adz_plan_new(linear_form, s, NULL);
+        *s->plan = adzi_plan_attempt(s->ode.e.op, linear_form, s);
         s->refused = *s->plan == NULL;
     } else if (!s->refused) {
         s->refused = adz_plan_run(*s->plan) != ADZ_OK;

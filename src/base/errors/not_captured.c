@@ -5,6 +5,9 @@
 
 bool adzi_is_captured(const char *op, const char *why)
 {
+    if (adzi_capture_gives_up()) {
+        return false;
+    }
     if (adzi_capture_of(adzi_self()) == NULL) {
         return adzi_trace_refuse(op, why) != ADZ_OK;
     }

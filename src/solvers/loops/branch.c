@@ -65,7 +65,7 @@ adz_status adz_branch(adz_tensor *predicate, adz_loop_body if_true, adz_loop_bod
                    : adzi_status(NULL);
     }
     const size_t mark = adzi_self()->n_temporaries;
-    if (adzi_capture_of(adzi_self()) != NULL) {
+    if (adzi_capture_of(adzi_self()) != NULL && !adzi_capture_gives_up()) {
         return adzi_branch_in_capture(predicate, (adz_loop_body[]){ if_true, if_false }, user,
                    inputs, n_results, results) &&
                        adzi_loop_survive(op, mark, results, n_results)

@@ -64,7 +64,7 @@ static bool run_loop(loop_while *w, adz_tensor *const *carries, adz_tensor **n, 
     if (!adzi_loop_begin(&w->loop, carries)) {
         return false;
     }
-    if (adzi_capture_of(adzi_self()) != NULL) {
+    if (adzi_capture_of(adzi_self()) != NULL && !adzi_capture_gives_up()) {
         return adzi_while_in_capture(&w->loop, w->condition, w->most, n, e);
     }
     if (!adzi_loop_run(&w->loop, run, w)) {

@@ -224,6 +224,95 @@ static void replays_change_no_bit(void **state)
     }
 }
 
+/* ---- functions that cannot be captured --------------------------------------------------------
+ */
+
+/* How a function learns that it is late. */
+typedef enum reader { BY_ITEM, BY_POINTER, BY_STATE, BY_BRANCH, READERS } reader;
+
+typedef struct reading {
+    problem p;
+    adz_tensor *rate;
+    reader reader;
+    double grows; /* changes in each call */
+} reading;
+
+static adz_status early(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    const reading *r = user;
+    results[0] = adz_mul(adz_sqrt(adz_sub(adz_scalar(1, ADZ_F64), in[0])), r->rate);
+    return results[0] != NULL ? ADZ_OK : adz_error_code();
+}
+
+static adz_status late(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    (void)in;
+    results[0] = adz_mul_number(((const reading *)user)->rate, 1.5);
+    return results[0] != NULL ? ADZ_OK : adz_error_code();
+}
+
+/* y' = -k y sqrt(1 - t), and -1.5 k y from 1 on, where the root is NaN. */
+static adz_tensor *reads(adz_tensor *t, adz_tensor *y, void *user)
+{
+    reading *r = user;
+    adz_tensor *past = adz_ge(t, adz_scalar(1, ADZ_F64)), *factor;
+    r->grows += 1;
+    if (r->reader == BY_BRANCH) {
+        return adz_branch(past, late, early, r, &t, 1, 1, &factor) == ADZ_OK
+                   ? adz_neg(adz_mul(y, factor))
+                   : NULL;
+    }
+    if (r->reader == BY_STATE) {
+        return adz_neg(adz_mul(adz_mul_number(y, 1 + 1e-14 * r->grows), r->rate));
+    }
+    const bool is_past = r->reader == BY_POINTER ? *adz_tensor_data_f64(t) >= 1 : adz_item(t) >= 1;
+    return (is_past ? late : early)(&factor, &t, r) == ADZ_OK ? adz_neg(adz_mul(y, factor)) : NULL;
+}
+
+static int solution_by_reading(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    reading *r = user;
+    (void)n;
+    r->rate = in[0];
+    out[0] = adz_odeint(reads, r, in[1], r->p.times, &r->p.o, NULL);
+    return out[0] != NULL;
+}
+
+static void count_error(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)message;
+    ++*(int *)user;
+}
+
+/* The program has asked for no plan, so it sees no error of one, and its function gets elements. */
+static void functions_may_read_elements(void **state)
+{
+    (void)state;
+    int errors = 0;
+    adz_on_error(count_error, &errors);
+    for (int i = 0; i < 2 * READERS; ++i) {
+        reading r = { .p = problem_of(i % 2 ? ADZ_ODE_BDF : ADZ_ODE_RK4, ADZ_F64),
+            .reader = (reader)(i / 2) };
+        const adz_tensor_function f = { solution_by_reading, &r };
+        adz_tensor *in[] = { adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64),
+            adz_full(ADZ_SHAPE(2), 3, ADZ_F64) };
+        adz_tensor *found[2][2];
+        r.p.o.max_step = i % 2 ? 0.01 : 0;
+        for (int mode = ADZ_JACOBIAN_REVERSE; mode <= ADZ_JACOBIAN_FORWARD; ++mode) {
+            adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+            o.mode = (adz_jacobian_mode)mode;
+            assert_int_equal(
+                adz_jacobian_many(&f, in, 2, 1, &o, found[mode - ADZ_JACOBIAN_REVERSE]), ADZ_OK);
+        }
+        for (int k = 0; k < 2; ++k) {
+            assert_true(apart(found[0][k], found[1][k]) < 1e-9 * largest(found[0][k]));
+        }
+        assert_int_equal(errors, 0);
+    }
+    adz_on_error(adz_quiet, NULL);
+}
+
 /* ---- roots -------------------------------------------------------------------------------------
  */
 
@@ -392,6 +481,7 @@ const struct CMUnitTest forward[N_FORWARD] = {
     TEST(closed_forms_are_met),
     TEST(a_leaf_of_some_times_is_refused),
     TEST(replays_change_no_bit),
+    TEST(functions_may_read_elements),
     TEST(roots_agree),
     TEST(a_fit_finds_the_rates),
     TEST(one_integration_gives_all),

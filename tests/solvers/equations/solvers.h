@@ -44,7 +44,7 @@ enum {
     N_ODE_ENDS = 11,
     N_ODE_EVENTS = 6,
     N_ODE_BDF = 8,
-    N_FORWARD = 10,
+    N_FORWARD = 11,
     N_ODE_BACKWARDS = 6
 };
 /* Each test has a scope. */
