@@ -277,7 +277,7 @@ class Table:
         if to in OBJECTS:
             return {'kind': OBJECTS[to]}
         if type_ == 'const char *':
-            encoded = name in ('bytes', 'text') and not owner.endswith('_error')
+            encoded = name in ('bytes', 'text') and not owner.endswith(('_error', '_error_within'))
             file = name == 'path' and not re.search(r'_(parameter|buffer|child)\Z', owner)
             return {'kind': 'PATH' if file else 'ENCODED' if encoded else 'STRING'}
         if type_ == 'const void *' and name == 'bytes':
