@@ -13,6 +13,7 @@
 
 #include "adze/adze.h"
 #include "base/alloc.h"
+#include "base/threads/parallel.h"
 #include "errors.h"
 #include "plan/plan.h"
 
@@ -224,12 +225,20 @@ static adz_tensor *repeat(void *user)
     return y[0];
 }
 
+/* A compiler that cannot clear padding leaves plans without loops (src/plan/compare.c). */
+#ifdef ADZI_CLEARS_PADDING
+enum { FOLDS = true };
+#else
+enum { FOLDS = false };
+#endif
+
 static void what_may_differ_from_run_to_run_is_done_in_each(void **state)
 {
     (void)state;
     const adz_plan_function functions[] = { change_a_copy, read_before_the_last_write,
         change_the_weight, drop_weights, add_zeros, choose, repeat };
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
+    const size_t n = sizeof functions / sizeof *functions - (FOLDS ? 0 : 1);
+    for (size_t i = 0; i < n; ++i) {
         size_t bytes;
         assert_int_equal(launches_saved(functions[i], &bytes), 0);
         assert_int_equal(bytes, 0);
