@@ -128,6 +128,12 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(LookupError, 'mine'):
             F.dropout(adze.ones(2), Number())
 
+    def test_data_that_is_none(self):
+        for wrong in (None, 'text', {1: 2}):
+            for call in (adze.tensor, adze.from_numpy):
+                with self.assertRaisesRegex(TypeError, f'not of {type(wrong).__name__}'):
+                    call(wrong)
+
     def test_modules(self):
         class Forgets(nn.Module):
             def __init__(self):
@@ -142,6 +148,10 @@ class Arguments(unittest.TestCase):
             nn.Linear(3, 2)(None, 3, 4)
         with self.assertRaises(NotImplementedError):
             nn.Module()(1)
+        silent = nn.Module()
+        silent.forward = lambda x: None
+        with self.assertRaisesRegex(TypeError, 'forward: it must return a Tensor or a tuple of them, not NoneType'):
+            adze._adze.module_forward(nn.layers.handle_of(silent), adze.ones(1))
         with self.assertRaises(RuntimeError):
             nn.Linear(3, 2).load_state_dict({'weight': adze.ones(2, 2)})
         with self.assertRaises(RuntimeError):
@@ -151,7 +161,7 @@ class Arguments(unittest.TestCase):
         x = adze.ones(2)
         with self.assertRaises(LookupError):
             adze.capture(lambda: {}['mine'])
-        with self.assertRaises(TypeError):
+        with self.assertRaisesRegex(TypeError, 'must return a Tensor or a tuple of them, not int'):
             adze.capture(lambda: 3)
         with self.assertRaises(ValueError):
             adze.capture(lambda: (x * 2, x * 3), results=3)

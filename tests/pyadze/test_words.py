@@ -60,6 +60,29 @@ class Tensors(unittest.TestCase):
             x.sum(0, 1)
         self.assertEqual(x.sum(0, numpy.bool_(True)).shape, (1, 1, 1))
 
+    def test_names_of_arguments(self):
+        x = adze.arange(6.).reshape(2, 3)
+        self.assertEqual((x.sum(axis=1).tolist(), adze.mean(x, axis=0).tolist()), ([3, 12], [1.5, 2.5, 3.5]))
+        self.assertEqual((adze.zeros(size=(2, 3)).shape, adze.randn(size=[2]).shape), ((2, 3), (2,)))
+        with self.assertRaisesRegex(TypeError, 'twice'):
+            adze.ones(2, size=(2,))
+
+    def test_choices(self):
+        x = adze.tensor([[3., 1., 2.], [5., 4., 9.]])
+        self.assertEqual((x.sort().values.tolist(), adze.sort(x, dim=0, descending=True).indices.tolist()),
+                         ([[1, 2, 3], [4, 5, 9]], [[1, 1, 1], [0, 0, 0]]))
+        self.assertEqual((adze.topk(x, 1).indices.tolist(), x.kthvalue(2).values.tolist()), ([[0], [2]], [2, 5]))
+        self.assertEqual((x.cummax(1).values.tolist(), adze.cummin(x, 1).indices.tolist()),
+                         ([[3, 3, 3], [5, 5, 9]], [[0, 1, 1], [0, 1, 1]]))
+        self.assertEqual((x.median().item(), adze.median(x, 0).values.tolist(), x.median(1, keepdim=True)[0].shape),
+                         (3, [3, 1, 2], (2, 1)))
+        x = adze.tensor([[2, 1], [2, 1], [1, 1]])
+        self.assertEqual((adze.unique(x).tolist(), x.unique(dim=0).tolist()), ([1, 2], [[1, 1], [2, 1]]))
+        self.assertEqual([t.tolist() for t in adze.unique(x, return_counts=True)], [[1, 2], [4, 2]])
+        self.assertEqual([t.tolist() for t in x.unique(return_inverse=True)], [[1, 2], [[1, 0], [1, 0], [0, 0]]])
+        self.assertEqual(x.unique_consecutive().tolist(), [2, 1, 2, 1])
+        self.assertEqual([t.tolist() for t in x.unique_consecutive(return_counts=True, dim=0)], [[[2, 1], [1, 1]], [2, 1]])
+
     def test_where_with_numbers(self):
         mask = adze.tensor([True, False])
         cases = [(adze.tensor([1, 2]), 1.5, [1, 1.5], adze.float32), (1.5, adze.tensor([1, 2]), [1.5, 2], adze.float32),
@@ -138,6 +161,13 @@ class Tensors(unittest.TestCase):
             self.assertEqual(list(adze.load(folder + '/one')), ['tensor'])
             adze.save(adze.ones(1), folder + '/one')
             self.assertEqual(adze.load(folder + '/one').tolist(), [1])
+            x, net = adze.ones(3, 2), nn.Sequential(nn.Linear(2, 1), nn.Dropout(0.5)).eval()
+            adze.capture(lambda: net(x), inputs=[x], module=net).write_onnx(folder + '/net.onnx')
+            read = adze.onnx_load(folder + '/net.onnx')
+            self.assertFalse(read.training)
+            self.assertTrue(adze.allclose(read(x), net(x)))
+            self.assertEqual(sum(p.numel() for p in read.parameters()), 3)
+            self.assertIs(adze.onnx_load(folder + '/net.onnx', adze.float64)(x.double()).dtype, adze.float64)
         p = nn.Parameter(adze.ones(2), requires_grad=False)
         self.assertFalse(pickle.loads(pickle.dumps(p)).requires_grad)
 
@@ -158,6 +188,11 @@ class Functions(unittest.TestCase):
         self.assertEqual(f.alpha_dropout(x).tolist(), x.tolist())
         self.assertEqual(f.feature_alpha_dropout(x.reshape(2, 4, 8)).tolist(), x.reshape(2, 4, 8).tolist())
         self.assertNotEqual(f.dropout(x).tolist(), x.tolist())
+
+    def test_pools_without_positions(self):
+        x = adze.arange(8.).reshape(1, 1, 8)
+        self.assertEqual(nn.functional.adaptive_max_pool1d(x, 2).tolist(), [[[3, 7]]])
+        self.assertEqual(nn.functional.adaptive_max_pool2d(x.reshape(1, 2, 4), 1).tolist(), [[[7]]])
 
     def test_order_of_arguments(self):
         q = adze.ones(1, 1, 2, 4)
@@ -323,6 +358,8 @@ class Settings(unittest.TestCase):
         state = {'weight': adze.ones(1, 1), 'bias': adze.ones(3)}
         with self.assertRaises(RuntimeError):
             nn.Linear(1, 3).load_state_dict(state, strict=False) # [1, 1] would be broadcast
+        model = nn.Sequential(nn.Linear(1, 1), nn.Sequential(nn.Linear(1, 1, bias=False)))
+        self.assertEqual(list(model.state_dict(prefix='m.')), ['m.0.weight', 'm.0.bias', 'm.1.0.weight'])
 
 
 if __name__ == '__main__':

@@ -48,7 +48,8 @@ def _forwarded(name):
     return call
 
 
-for _name in ('max', 'min', 'squeeze', 'split', 'chunk', 'unbind', 'var', 'std', 'clamp', 'norm', 'argmax'):
+for _name in ('max', 'min', 'squeeze', 'split', 'chunk', 'unbind', 'var', 'std', 'clamp', 'norm', 'argmax', 'median',
+              'unique', 'unique_consecutive', 'sort', 'topk', 'kthvalue', 'mode', 'cummax', 'cummin'):
     globals()[_name] = _forwarded(_name)
 clip = clamp  # noqa: F821
 concat = concatenate = cat  # noqa: F821
@@ -127,4 +128,4 @@ from . import autograd, func, nn, optim, solvers, utils  # noqa: E402, F401
 for _name in [f'{kind}{n}d' for kind in ('conv', 'conv_transpose') for n in '123']:
     globals()[_name] = getattr(nn.functional, _name)
 from ._plan import Plan, capture  # noqa: E402, F401
-from ._files import load, load_checkpoint, save, save_checkpoint  # noqa: E402, F401
+from ._files import load, load_checkpoint, onnx_load, save, save_checkpoint  # noqa: E402, F401

@@ -102,13 +102,15 @@ def frombuffer(buffer, *, dtype):
     return _adze.from_buffer(memoryview(buffer).cast('B').cast(letter))
 
 
-def _shape(size):
-    return size[0] if len(size) == 1 and not isinstance(size[0], builtins.int) else size
+def _shape(sizes):
+    return sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], builtins.int) else sizes
 
 
 def _factory(function):
-    def make(*size, size_=None, dtype=None, requires_grad=False, device=None, generator=None):
-        shape = _shape(size) if size_ is None else size_
+    def make(*sizes, size=None, dtype=None, requires_grad=False, device=None, generator=None):
+        if sizes and size is not None:
+            raise TypeError(f'{function.__name__}: size is given twice')
+        shape = _shape(sizes) if size is None else size
         number = float32 if dtype is None else _dtype_of(dtype)
         if generator is not None:
             x = getattr(_adze, 'generator_' + function.__name__)(generator, shape, int(number))

@@ -1,5 +1,7 @@
-"""Files of tensors: safetensors, which other programs read as well."""
+"""Files of tensors, of networks and of trainings."""
 from . import _adze
+from ._dtype import float32
+from ._tensor import _dtype_of
 from .nn.module import Module
 
 
@@ -23,6 +25,12 @@ def load(path):
             for i in range(_adze.safetensors_count(file))}
     alone = _adze.safetensors_get_metadata(file, 'adze') == 'tensor'
     return made['tensor'] if alone else made
+
+
+def onnx_load(path, dtype=float32, freeze_norms=False):
+    """A network from an ONNX file (docs/onnx.md): a module in evaluation mode. Its floats are float32 or float64."""
+    from .nn.layers import layer_of
+    return layer_of(_adze.onnx_load(path, int(_dtype_of(dtype)), freeze_norms))
 
 
 def _held(model, optimizer, schedulers, generators, loader):

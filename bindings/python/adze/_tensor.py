@@ -201,6 +201,20 @@ class Tensor(_adze.Tensor):
             return _adze.minimum(self, dim)
         return _adze.min(self) if dim is None else _Extreme(*_adze.min_dim(self, dim, keepdim))
 
+    def median(self, dim=None, keepdim=False):
+        """The lower median; with dim, those along it and their positions."""
+        return _adze.median(self.reshape(-1), 0)[0] if dim is None else _Extreme(*_adze.median(self, dim, keepdim))
+
+    def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+        """The distinct elements, or slices along dim, in ascending order; on demand where each went and how many."""
+        made = _adze.unique(self) if dim is None else _adze.unique_dim(self, dim)
+        return _demanded(made, return_inverse, return_counts)
+
+    def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+        """The elements, or slices along dim, that differ from the one before; as unique."""
+        made = _adze.unique_consecutive(self) if dim is None else _adze.unique_consecutive_dim(self, dim)
+        return _demanded(made, return_inverse, return_counts)
+
     def squeeze(self, dim=None):
         if dim is None:
             return _adze.squeeze_all(self)
@@ -298,6 +312,25 @@ class Tensor(_adze.Tensor):
 
 _inf = builtins.float('inf')
 float_ = builtins.float
+
+
+def _demanded(made, *wanted):
+    """The first result, and those of the others that are wanted."""
+    some = made[:1] + tuple(one for one, on in zip(made[1:], wanted) if on)
+    return some if len(some) > 1 else some[0]
+
+
+def _chosen(function):
+    """A choice along a dimension: values and their positions under PyTorch's names."""
+    def call(self, *args, **options):
+        return _Extreme(*function(self, *args, **options))
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = function.__doc__
+    return call
+
+
+for _name in ('sort', 'topk', 'kthvalue', 'mode', 'cummax', 'cummin'):
+    setattr(Tensor, _name, _chosen(getattr(_adze, _name)))
 
 
 def _spread(function, x, dim, unbiased, keepdim, correction):

@@ -176,6 +176,7 @@ extern PyObject *adzp_dtype_class; /* adze.dtype, set by adze/__init__.py; NULL 
 
 adz_tensor *adzp_call_tensor(void *user, size_t n, adz_tensor *const *inputs, const char *who);
 adz_tensor *adzp_handed_out(PyObject *result, const char *who);
+PyObject *adzp_returned(PyObject *result, const char *who);
 adz_tensor *adzp_on_map(adz_tensor *x, void *user);
 adz_tensor *adzp_on_ode(adz_tensor *t, adz_tensor *y, void *user);
 adz_tensor *adzp_on_nothing(void *user);

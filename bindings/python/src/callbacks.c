@@ -104,15 +104,27 @@ double adzp_on_epoch(int64_t epoch, int group, void *user)
     return factor;
 }
 
-/* The results of a function of several tensors: a tensor, or a tuple or list of up to `room` of
- * them. */
+/* What a function returned, a tensor or a tuple or list of them, as a tuple. A new reference; NULL
+ * with an exception. */
+PyObject *adzp_returned(PyObject *result, const char *who)
+{
+    if (adzp_is_tensor(result)) {
+        return PyTuple_Pack(1, result);
+    }
+    if (PyTuple_Check(result) || PyList_Check(result)) {
+        return PySequence_Tuple(result);
+    }
+    PyObject *type = PyType_GetName(Py_TYPE(result));
+    PyErr_Format(PyExc_TypeError, "%s: it must return a Tensor or a tuple of them, not %V", who,
+        type, "another type");
+    Py_XDECREF(type);
+    return NULL;
+}
+
+/* The results of a function of several tensors, of which there are up to `room`. */
 static int fill(PyObject *result, size_t room, adz_tensor **outputs)
 {
-    if (result != NULL && adzp_is_tensor(result)) {
-        outputs[0] = adzp_handed_out(result, "function");
-        return outputs[0] == NULL ? 0 : 1;
-    }
-    PyObject *all = result == NULL ? NULL : PySequence_Tuple(result);
+    PyObject *all = result == NULL ? NULL : adzp_returned(result, "function");
     Py_ssize_t n = all == NULL ? 0 : PyTuple_Size(all);
     if (all != NULL && (n == 0 || (size_t)n > room)) {
         PyErr_Format(

@@ -247,7 +247,8 @@ static int position_of(const adzp_signature *s, PyObject *name)
     /* PyTorch's words for what adze calls x, dims and options that every tensor has. */
     static const char *const others[][2] = { { "input", "x" }, { "dim", "dims" },
         { "size", "shape" }, { "other", "b" }, { "other", "number" }, { "axis", "dim" },
-        { "input", "a" }, { "repeats", "dims" }, { "fill_value", "value" }, { "data", "t" } };
+        { "axis", "dims" }, { "input", "a" }, { "repeats", "dims" }, { "fill_value", "value" },
+        { "data", "t" } };
     for (size_t k = 0; k < sizeof others / sizeof *others; ++k) {
         for (int i = 0; i < s->count && PyUnicode_CompareWithASCIIString(name, others[k][0]) == 0;
              ++i) {

@@ -225,7 +225,7 @@ static PyObject *sequence(adzp_call *call, PyObject *v, const char *argument, co
     return adzp_hold(call, all) ? all : NULL;
 }
 
-/* Up to ADZ_MAX_RANK numbers, or one; -1 with an exception. More of them give room + 1. */
+/* One number, or a sequence of up to ADZ_MAX_RANK; their count, or -1 with an exception. */
 static int few(adzp_call *call, PyObject *v, const char *argument, int64_t *to)
 {
     if (PyIndex_Check(v) && !PyTuple_Check(v)) {

@@ -107,7 +107,7 @@ static PyObject *call_with_values(PyObject *function, const adz_values *in)
 
 static bool add_results(adz_values *out, PyObject *result)
 {
-    PyObject *all = adzp_is_tensor(result) ? PyTuple_Pack(1, result) : PySequence_Tuple(result);
+    PyObject *all = adzp_returned(result, "forward");
     bool fine = all != NULL;
     for (Py_ssize_t i = 0; fine && i < PyTuple_Size(all); ++i) {
         adz_tensor *t = adzp_handed_out(PyTuple_GetItem(all, i), "forward");

@@ -204,10 +204,28 @@ static bool describe(taken *k)
     return true;
 }
 
+/* Whether an object has memory that a tensor can be made of. */
+static bool is_array(PyObject *object)
+{
+    if (PyObject_CheckBuffer(object)) {
+        return true;
+    }
+    PyObject *type = PyType_GetName(Py_TYPE(object));
+    PyErr_Format(PyExc_TypeError,
+        "a tensor is made of numbers, of lists of them or of an array, not of %V; "
+        "adze.from_dlpack takes other libraries' tensors",
+        type, "another object");
+    Py_XDECREF(type);
+    return false;
+}
+
 /* from_buffer(object): a tensor over the memory of an array, which both may write. */
 static PyObject *from_buffer(PyObject *self, PyObject *object)
 {
     (void)self;
+    if (!is_array(object)) {
+        return NULL;
+    }
     taken *k = PyMem_Calloc(1, sizeof *k);
     if (k == NULL) {
         return PyErr_NoMemory();
@@ -245,7 +263,7 @@ static PyObject *tensor_of(PyObject *self, PyObject *object)
     Py_buffer view;
     adz_dtype dtype = ADZ_F32;
     PyObject *made = NULL;
-    if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) != 0) {
+    if (!is_array(object) || PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) != 0) {
         return NULL;
     }
     if (view.ndim > ADZ_MAX_RANK) {

@@ -76,6 +76,7 @@ for _n in '123':
     globals()[f'conv{_n}d'] = _convolution(getattr(_adze, f'conv{_n}d'))
     globals()[f'conv_transpose{_n}d'] = _transposed(getattr(_adze, f'conv_transpose{_n}d'))
     globals()[f'max_pool{_n}d'] = _windowed(_first(getattr(_adze, f'max_pool{_n}d')))
+    globals()[f'adaptive_max_pool{_n}d'] = _first(getattr(_adze, f'adaptive_max_pool{_n}d'))
     globals()[f'avg_pool{_n}d'] = _windowed(getattr(_adze, f'avg_pool{_n}d'))
 
 

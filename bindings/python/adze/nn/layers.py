@@ -43,6 +43,7 @@ class Layer(Module):
     def _adopt(self, handle):
         Module.__init__(self)
         self.__dict__['_handle'] = handle
+        self.__dict__['training'] = _adze.module_is_training(handle) # a network from a file begins in evaluation
         for name, value in _own(handle, _adze.module_parameter_count, _adze.module_parameter_name_at,
                                 _adze.module_parameter_at):
             self._parameters[name] = None if value is None else Parameter._of(value)

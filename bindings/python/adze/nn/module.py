@@ -219,15 +219,15 @@ class Module:
     # ---- state
 
     def state_dict(self, prefix=''):
-        """All parameters and buffers by their names. They are the module's own elements, not copies."""
+        """All parameters and buffers by their names, each behind the prefix. They are the module's own elements, not
+        copies."""
         made = collections.OrderedDict()
-        start = prefix + '.' if prefix else ''
         for kind in ('_parameters', '_buffers'):
             for name, value in self.__dict__[kind].items():
                 if value is not None and name not in self._not_saved:
-                    made[start + name] = value.detach()
+                    made[prefix + name] = value.detach()
         for name, m in self.named_children(): # also one that is there twice
-            made.update(m.state_dict(start + name))
+            made.update(m.state_dict(prefix=prefix + name + '.'))
         return made
 
     def load_state_dict(self, state_dict, strict=True):
