@@ -47,6 +47,13 @@ static inline double adzi_ode_eps(const adz_tensor *t)
     return t->dtype == ADZ_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
 }
 
+/** Element i of a contiguous tensor of f32 or f64. */
+static inline double adzi_ode_element(const adz_tensor *t, int64_t i)
+{
+    return t->dtype == ADZ_F64 ? ((const double *)(const void *)t->data)[i]
+                               : (double)((const float *)(const void *)t->data)[i];
+}
+
 /** How many results a solution has: the states, or the time of the event and the state then. */
 static inline int adzi_ode_results(const adzi_ode *ode)
 {

@@ -12,19 +12,15 @@
 #define GROWTH   5.0
 #define FIRST_OF 0.01 /* the first step changes the state by about this part */
 
-static double element(const adz_tensor *t, int64_t i)
-{
-    return t->dtype == ADZ_F64 ? ((const double *)(const void *)t->data)[i]
-                               : (double)((const float *)(const void *)t->data)[i];
-}
-
 /* An element of x as a part of atol + rtol max(|y|, |z|); NaN if y or z is not finite. */
 static double part_of(const adz_ode_options *o, const adz_tensor *x, const adz_tensor *y,
     const adz_tensor *z, int64_t i)
 {
-    const double from = fabs(element(y, i)), to = fabs(element(z, i));
+    const double from = fabs(adzi_ode_element(y, i)), to = fabs(adzi_ode_element(z, i));
     const double atol = o->atols != NULL ? o->atols[(size_t)i % o->n_atols] : o->atol;
-    return isfinite(from) && isfinite(to) ? element(x, i) / (atol + o->rtol * fmax(from, to)) : NAN;
+    return isfinite(from) && isfinite(to)
+               ? adzi_ode_element(x, i) / (atol + o->rtol * fmax(from, to))
+               : NAN;
 }
 
 /* The root mean square of those parts. All tensors are contiguous. */

@@ -33,12 +33,6 @@ static double *doubles(const adz_tensor *t)
     return t != NULL ? (double *)(void *)t->data : NULL;
 }
 
-static double element(const adz_tensor *t, int64_t i)
-{
-    return t->dtype == ADZ_F64 ? ((const double *)(const void *)t->data)[i]
-                               : (double)((const float *)(const void *)t->data)[i];
-}
-
 /* ---- the begin ------------------------------------------------------------------------------- */
 
 static bool begin(bdf *b)
@@ -67,8 +61,8 @@ static bool begin(bdf *b)
     b->h = run->h;
     b->left = fmax(LEFT, fmin(2 * adzi_ode_eps(y) / ode->o.rtol, PART));
     for (int64_t i = 0; i < n; ++i) {
-        b->history[i] = element(y, i);
-        b->history[n + i] = run->h * element(f, i);
+        b->history[i] = adzi_ode_element(y, i);
+        b->history[n + i] = run->h * adzi_ode_element(f, i);
     }
     run->mark = adzi_self()->n_temporaries;
     return true;
@@ -183,7 +177,7 @@ static bool iterate(bdf *b, adz_tensor *t, double c, bool *converged)
             return false;
         }
         for (int64_t m = 0; m < b->n; ++m) {
-            x[m] = c * element(values, m) - b->s[m] - b->d[m];
+            x[m] = c * adzi_ode_element(values, m) - b->s[m] - b->d[m];
         }
         adzi_lu_solve(&b->factors, b->x, false, false);
         const double size = size_of(b, x);

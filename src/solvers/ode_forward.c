@@ -90,12 +90,6 @@ static bool take_inputs(product *p)
     return true;
 }
 
-static double element(const adz_tensor *t, int64_t i)
-{
-    return t->dtype == ADZ_F64 ? ((const double *)(const void *)t->data)[i]
-                               : (double)((const float *)(const void *)t->data)[i];
-}
-
 /* The tangents that have reached the results, as one vector of all elements. NULL with the error
  * recorded. */
 static double *given_tangents(const product *p)
@@ -103,7 +97,8 @@ static double *given_tangents(const product *p)
     const products *r = p->r;
     adz_tensor *memory = adzi_scratch(p->s.ode.e.op, ADZ_F64, 1, &r->elements);
     double *to = memory != NULL ? (double *)(void *)memory->data : NULL;
-    for (int k = 0, at = 0; k < r->n_results && to != NULL; ++k) {
+    int64_t at = 0;
+    for (int k = 0; k < r->n_results && to != NULL; ++k) {
         const adz_shape shape = adzi_result_shape(p->node, k);
         adz_tensor *w = p->w[k] != NULL ? adzi_compact(p->s.ode.e.op, p->w[k]) : NULL;
         int64_t n = 1;
@@ -114,9 +109,9 @@ static double *given_tangents(const product *p)
             return NULL;
         }
         for (int64_t i = 0; i < n; ++i) {
-            to[at + i] = w != NULL ? element(w, i) : 0;
+            to[at + i] = w != NULL ? adzi_ode_element(w, i) : 0;
         }
-        at += (int)n;
+        at += n;
     }
     return to;
 }

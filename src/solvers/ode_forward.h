@@ -55,6 +55,9 @@ adz_tensor *adzi_tangents_at(adzi_ode_tangents *s, adz_tensor *t, adz_tensor *y)
  * the error recorded. */
 bool adzi_tangents_slopes(adzi_ode_tangents *s, const double *y, double *slopes);
 
+/** A tensor like `like` of these elements. NULL with the error recorded. */
+adz_tensor *adzi_tangents_tensor(const char *op, const adz_tensor *like, const double *elements);
+
 /** Fills `out`. False with the error recorded. */
 bool adzi_tangents_steps(adzi_ode_tangents *s);
 bool adzi_tangents_bdf(adzi_ode_tangents *s, adz_tensor *path);

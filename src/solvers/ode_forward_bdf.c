@@ -216,18 +216,6 @@ static void write_tangents(bdf *b, int64_t k, int q, int64_t *next)
     }
 }
 
-/* y after step k as a tensor. */
-static adz_tensor *state_after(const bdf *b, int64_t k)
-{
-    const adz_tensor *like = b->s->ode.like;
-    adz_tensor *y = adzi_scratch_like(b->s->ode.e.op, like);
-    for (int64_t i = 0; y != NULL && i < b->s->n; ++i) {
-        adzi_encode(
-            (adz_dtype)y->dtype, b->path[k * b->s->n + i], y->data + (size_t)i * adzi_item_size(y));
-    }
-    return y;
-}
-
 /* The first two differences: y', and h times its slope. */
 static bool begin(bdf *b)
 {
@@ -256,7 +244,8 @@ static bool take_step(bdf *b, int64_t k, int64_t *next)
     if (!adzi_ode_span_of(ode, k, &span)) {
         return false;
     }
-    adz_tensor *t = adzi_ode_end_of(ode, &span), *y = state_after(b, k);
+    adz_tensor *t = adzi_ode_end_of(ode, &span),
+               *y = adzi_tangents_tensor(ode->e.op, ode->like, b->path + k * b->s->n);
     predict(b, q, k > 0 ? h / (ode->ends[k] - ode->ends[k - 1]) : 1);
     if (t == NULL || y == NULL || !solve_step(b, t, y, h / adzi_bdf_of(q).alpha)) {
         return false;

@@ -7,12 +7,6 @@
 #include "plan/attempt.h"
 #include "solvers/ode_forward.h"
 
-static double element(const adz_tensor *t, int64_t i)
-{
-    return t->dtype == ADZ_F64 ? ((const double *)(const void *)t->data)[i]
-                               : (double)((const float *)(const void *)t->data)[i];
-}
-
 /* Writes the elements of a tensor, or zeros for ADZ_NONE, of which there are n. */
 static bool read_elements(const char *op, adz_tensor *t, int64_t n, double *to)
 {
@@ -22,21 +16,16 @@ static bool read_elements(const char *op, adz_tensor *t, int64_t n, double *to)
     }
     const adz_tensor *from = adzi_compact(op, t);
     for (int64_t i = 0; from != NULL && i < n; ++i) {
-        to[i] = element(from, i);
+        to[i] = adzi_ode_element(from, i);
     }
     return from != NULL;
 }
 
-/* A tensor like `like` of these elements. */
-static adz_tensor *tensor_of(const char *op, const adz_tensor *like, const double *elements)
+adz_tensor *adzi_tangents_tensor(const char *op, const adz_tensor *like, const double *elements)
 {
     adz_tensor *t = adzi_scratch_like(op, like);
     for (int64_t i = 0; t != NULL && i < t->numel; ++i) {
-        if (t->dtype == ADZ_F64) {
-            ((double *)(void *)t->data)[i] = elements[i];
-        } else {
-            ((float *)(void *)t->data)[i] = (float)elements[i];
-        }
+        adzi_encode((adz_dtype)t->dtype, elements[i], t->data + (size_t)i * adzi_item_size(t));
     }
     return t;
 }
@@ -124,7 +113,9 @@ static adz_tensor *form_jacobian(adzi_ode_tangents *s, adz_tensor *t, adz_tensor
                            all->numel - s->n, s->jacobian)) {
         return NULL;
     }
-    return adz_reshape(adz_narrow(all, 0, 0, s->n), adz_tensor_shape(s->at[1]));
+    /* `all` has the largest dtype of the state and the targets. */
+    adz_tensor *f = adz_to(adz_narrow(all, 0, 0, s->n), (adz_dtype)s->at[1]->dtype);
+    return adz_reshape(f, adz_tensor_shape(s->at[1]));
 }
 
 static void multiply(const adzi_ode_tangents *s, const double *y, double *slopes)
@@ -177,7 +168,7 @@ static int64_t take_tangents(adzi_ode_tangents *s, const double *y, int64_t j, a
             continue;
         }
         outputs[count] = s->found[k];
-        s->tangent[count] = tensor_of(s->ode.e.op, target, elements);
+        s->tangent[count] = adzi_tangents_tensor(s->ode.e.op, target, elements);
         if (s->tangent[count++] == NULL) {
             return -1;
         }

@@ -4,12 +4,6 @@
 
 #include "solvers/ode_forward.h"
 
-static double element(const adz_tensor *t, int64_t i)
-{
-    return t->dtype == ADZ_F64 ? ((const double *)(const void *)t->data)[i]
-                               : (double)((const float *)(const void *)t->data)[i];
-}
-
 static void set_element(adz_tensor *t, int64_t i, double value)
 {
     adzi_encode((adz_dtype)t->dtype, value, t->data + (size_t)i * adzi_item_size(t));
@@ -36,7 +30,7 @@ static adz_tensor *slopes_of_all(adz_tensor *t, adz_tensor *rows, void *user)
     }
     double *from = (double *)(void *)memory->data, *slopes = from + s->m * s->n;
     for (int64_t i = 0; i < s->m * s->n; ++i) {
-        from[i] = element(all, s->n + i);
+        from[i] = adzi_ode_element(all, s->n + i);
     }
     if (!adzi_tangents_slopes(s, from, slopes)) {
         return NULL;
@@ -76,7 +70,7 @@ static bool write_tangents(adzi_ode_tangents *s, adz_tensor *states, int64_t fir
         for (int64_t j = 0; j < s->m; ++j) {
             for (int64_t k = 0; k < n; ++k) {
                 s->out[(j * times + first + i) * n + k] =
-                    element(from, (i * (1 + s->m) + 1 + j) * n + k);
+                    adzi_ode_element(from, (i * (1 + s->m) + 1 + j) * n + k);
             }
         }
     }

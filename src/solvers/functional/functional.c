@@ -242,15 +242,26 @@ bool adzi_functional_jvp(adzi_functional *f, adz_tensor *const *vectors, adz_ten
         (way){ f->options.create_graph, 0 });
 }
 
+/* Whether the elements of t at `data` and behind it along the dimensions from `dim` on are 0. */
+static bool is_zero_from(const adz_tensor *t, int dim, const char *data)
+{
+    if (dim == t->rank) {
+        return t->dtype == ADZ_F64 ? *(const double *)(const void *)data == 0
+                                   : *(const float *)(const void *)data == 0;
+    }
+    const int64_t step = t->strides[dim] * (int64_t)adzi_item_size(t);
+    bool zero = true;
+    for (int64_t i = 0; i < t->sizes[dim] && zero; ++i) {
+        zero = is_zero_from(t, dim + 1, data + i * step);
+    }
+    return zero;
+}
+
 bool adzi_functional_is_zero(const adz_tensor *dy)
 {
     const adzi_thread *thread = adzi_self();
-    bool zero = adzi_is_contiguous(dy) && adzi_capture_of(thread) == NULL && thread->tracer == NULL;
-    for (int64_t i = 0; i < dy->numel && zero; ++i) {
-        zero = dy->dtype == ADZ_F64 ? ((const double *)(const void *)dy->data)[i] == 0
-                                    : ((const float *)(const void *)dy->data)[i] == 0;
-    }
-    return zero;
+    return adzi_capture_of(thread) == NULL && thread->tracer == NULL &&
+           is_zero_from(dy, 0, dy->data);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

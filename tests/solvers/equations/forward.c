@@ -1,4 +1,4 @@
-/* Forward derivatives of solutions, by sensitivities beside the states, and of roots. */
+/* Forward derivatives of solutions, by sensitivities beside the states. */
 #include "solvers/equations/solvers.h"
 #include "temporary.h"
 
@@ -62,8 +62,19 @@ static double largest(adz_tensor *t)
 static const adz_ode_method all_methods[] = { ADZ_ODE_DORMAND_PRINCE, ADZ_ODE_RK4, ADZ_ODE_RODAS4,
     ADZ_ODE_BDF };
 
-/* The derivatives of the computed steps: those of reverse mode. States of many rows have more
- * elements than the Jacobian of the function is formed for. */
+/* The derivatives of the computed steps are those of reverse mode, up to `part` of the largest. */
+static void expect_both_modes(problem *p, adz_tensor *y0, double part)
+{
+    adz_tensor *ahead[2], *back[2];
+    adz_tensor *in[] = { y0, adz_rand(ADZ_SHAPE(2), adz_tensor_dtype(y0)) };
+    jacobians(p, in, ADZ_JACOBIAN_FORWARD, ahead);
+    jacobians(p, in, ADZ_JACOBIAN_REVERSE, back);
+    for (int i = 0; i < 2; ++i) {
+        assert_true(apart(ahead[i], back[i]) < part * largest(back[i]));
+    }
+}
+
+/* States of many rows have more elements than the Jacobian of the function is formed for. */
 static void both_modes_agree(void **state)
 {
     (void)state;
@@ -71,18 +82,11 @@ static void both_modes_agree(void **state)
         for (int rows = 1; rows <= 12; rows += 11) {
             for (int dtype = ADZ_F32; dtype <= ADZ_F64; ++dtype) {
                 problem p = problem_of(all_methods[m], (adz_dtype)dtype);
-                adz_tensor *ahead[2], *back[2];
-                p.o.rtol = p.o.atol = dtype == ADZ_F64 ? 1e-7 : p.o.rtol;
-                adz_tensor *y0 = adz_rand(ADZ_SHAPE(rows, 3), (adz_dtype)dtype);
-                adz_tensor *k = adz_rand(ADZ_SHAPE(2), (adz_dtype)dtype);
-                p.o.rows = rows > 1 && all_methods[m] == ADZ_ODE_RODAS4;
-                jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_FORWARD, ahead);
-                jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_REVERSE, back);
                 const double part = all_methods[m] == ADZ_ODE_BDF ? 1e-9 : 1e-12;
-                for (int i = 0; i < 2; ++i) {
-                    assert_true(apart(ahead[i], back[i]) <
-                                (dtype == ADZ_F64 ? part : 2e-4) * largest(back[i]));
-                }
+                p.o.rtol = p.o.atol = dtype == ADZ_F64 ? 1e-7 : p.o.rtol;
+                p.o.rows = rows > 1 && all_methods[m] == ADZ_ODE_RODAS4;
+                expect_both_modes(&p, adz_rand(ADZ_SHAPE(rows, 3), (adz_dtype)dtype),
+                    dtype == ADZ_F64 ? part : 2e-4);
             }
         }
     }
@@ -93,14 +97,8 @@ static void rows_agree(void **state)
 {
     (void)state;
     problem p = problem_of(ADZ_ODE_BDF, ADZ_F64);
-    adz_tensor *y0 = adz_rand(ADZ_SHAPE(5, 3), ADZ_F64), *k = adz_rand(ADZ_SHAPE(2), ADZ_F64);
-    adz_tensor *ahead[2], *back[2];
     p.o.rows = true;
-    jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_FORWARD, ahead);
-    jacobians(&p, (adz_tensor *[]){ y0, k }, ADZ_JACOBIAN_REVERSE, back);
-    for (int i = 0; i < 2; ++i) {
-        assert_true(apart(ahead[i], back[i]) < 1e-9 * largest(back[i]));
-    }
+    expect_both_modes(&p, adz_rand(ADZ_SHAPE(5, 3), ADZ_F64), 1e-9);
 }
 
 /* One product, and its derivatives of first and second order under create_graph. */
@@ -166,6 +164,13 @@ static int decay_by(adz_tensor *const *in, size_t n, adz_tensor **out, void *use
     return out[0] != NULL;
 }
 
+/* What the solutions are differentiated by. */
+static void rate_and_state(adz_tensor **in)
+{
+    in[0] = adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64);
+    in[1] = adz_full(ADZ_SHAPE(2), 3, ADZ_F64);
+}
+
 /* y = 3 exp(-k t), whose derivative by k is -t y. */
 static void closed_forms_are_met(void **state)
 {
@@ -174,8 +179,8 @@ static void closed_forms_are_met(void **state)
         problem p = problem_of(all_methods[m], ADZ_F64);
         decay d = { &p, NULL, false, false };
         const adz_tensor_function f = { decay_by, &d };
-        adz_tensor *in[] = { adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64),
-            adz_full(ADZ_SHAPE(2), 3, ADZ_F64) };
+        adz_tensor *in[2];
+        rate_and_state(in);
         adz_tensor *v[] = { adz_full(ADZ_SHAPE(1), 1, ADZ_F64), ADZ_NONE }, *found;
         adz_tensor *passed = adz_sub_number(p.times, 0.5);
         adz_tensor *y = adz_mul_number(adz_exp(adz_mul_number(passed, -0.8)), 3);
@@ -183,6 +188,22 @@ static void closed_forms_are_met(void **state)
         assert_int_equal(adz_jvp_many(&f, in, 2, v, 1, NULL, &found), ADZ_OK);
         assert_true(apart(found, adz_expand(wanted, ADZ_SHAPE(4, 2))) < 2e-7);
         assert_true(largest(adz_select(found, 0, 0)) == 0);
+    }
+}
+
+/* States of f32, of few elements and of many, with a rate of f64. */
+static void the_dtypes_of_inputs_may_differ(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2 * 4; ++i) {
+        problem p = problem_of(all_methods[i / 2], ADZ_F32);
+        decay d = { &p, NULL, false, false };
+        const adz_tensor_function f = { decay_by, &d };
+        adz_tensor *in[] = { adz_scalar(0.8, ADZ_F64),
+            adz_full(ADZ_SHAPE(i % 2 ? 40 : 1), 3, ADZ_F32) };
+        adz_tensor *v[] = { adz_scalar(1, ADZ_F64), ADZ_NONE }, *found;
+        assert_int_equal(adz_jvp_many(&f, in, 2, v, 1, NULL, &found), ADZ_OK);
+        assert_true(fabs(adz_tensor_at(found, (int64_t[]){ 3, 0 }) + 6 * exp(-1.6)) < 1e-3);
     }
 }
 
@@ -194,8 +215,8 @@ static void a_leaf_of_some_times_is_refused(void **state)
         problem p = problem_of(methods[m], ADZ_F64);
         decay d = { &p, NULL, true, false };
         const adz_tensor_function f = { decay_by, &d };
-        adz_tensor *in[] = { adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64),
-            adz_full(ADZ_SHAPE(2), 3, ADZ_F64) };
+        adz_tensor *in[2];
+        rate_and_state(in);
         adz_tensor *found;
         p.o.rtol = p.o.atol = 1e-3;
         assert_int_equal(adz_jvp_many(&f, in, 2, in, 1, NULL, &found), ADZ_ERR_UNSUPPORTED);
@@ -212,8 +233,8 @@ static void replays_change_no_bit(void **state)
         problem p = problem_of(all_methods[m], ADZ_F64);
         decay d = { &p, NULL, false, false };
         const adz_tensor_function f = { decay_by, &d };
-        adz_tensor *in[] = { adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64),
-            adz_full(ADZ_SHAPE(2), 3, ADZ_F64) };
+        adz_tensor *in[2];
+        rate_and_state(in);
         adz_tensor *found[2][2];
         p.o.max_step = 0.01;
         for (int i = 0; i < 2; ++i) {
@@ -296,8 +317,8 @@ static void functions_may_read_elements(void **state)
         reading r = { .p = problem_of(i % 2 ? ADZ_ODE_BDF : ADZ_ODE_RK4, ADZ_F64),
             .reader = (reader)(i / 2) };
         const adz_tensor_function f = { solution_by_reading, &r };
-        adz_tensor *in[] = { adz_full(ADZ_SHAPE(1), 0.8, ADZ_F64),
-            adz_full(ADZ_SHAPE(2), 3, ADZ_F64) };
+        adz_tensor *in[2];
+        rate_and_state(in);
         adz_tensor *found[2][2];
         r.p.o.max_step = i % 2 ? 0.01 : 0;
         for (int mode = ADZ_JACOBIAN_REVERSE; mode <= ADZ_JACOBIAN_FORWARD; ++mode) {
@@ -312,74 +333,6 @@ static void functions_may_read_elements(void **state)
         assert_int_equal(errors, 0);
     }
     adz_on_error(adz_quiet, NULL);
-}
-
-/* ---- roots -------------------------------------------------------------------------------------
- */
-
-/* exp(x) + w x = b, where w is [3, 3]. */
-static int balance(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
-{
-    int *calls = user;
-    (void)n;
-    ++*calls;
-    out[0] = adz_sub(adz_add(adz_exp(in[0]), adz_matmul(in[0], in[1])), in[2]);
-    return out[0] != NULL;
-}
-
-/* x = tanh(x w) / 2 + b. */
-static int settle(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
-{
-    int *calls = user;
-    (void)n;
-    ++*calls;
-    out[0] = adz_add(adz_mul_number(adz_tanh(adz_matmul(in[0], in[1])), 0.5), in[2]);
-    return out[0] != NULL;
-}
-
-typedef struct root_request {
-    adz_root_options o;
-    int calls;
-} root_request;
-
-static int root_of(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
-{
-    root_request *r = user;
-    const adz_tensor_function f = { r->o.method == ADZ_ROOT_ANDERSON ? settle : balance,
-        &r->calls };
-    (void)n;
-    out[0] = adz_root_many(&f, adz_zeros(ADZ_SHAPE(4, 3), ADZ_F64), in, 2, &r->o, NULL);
-    return out[0] != NULL;
-}
-
-static void roots_agree(void **state)
-{
-    (void)state;
-    const adz_root_method methods[] = { ADZ_ROOT_NEWTON, ADZ_ROOT_NEWTON, ADZ_ROOT_ANDERSON,
-        ADZ_ROOT_ANDERSON, ADZ_ROOT_KRYLOV };
-    for (int m = 0; m < 5; ++m) {
-        root_request r = { ADZ_ROOT_OPTIONS, 0 };
-        const adz_tensor_function f = { root_of, &r };
-        adz_tensor *in[] = { adz_mul_number(adz_randn(ADZ_SHAPE(3, 3), ADZ_F64), 0.2),
-            adz_add_number(adz_rand(ADZ_SHAPE(4, 3), ADZ_F64), 1) };
-        adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
-        adz_tensor *ahead[2], *back[2], *with;
-        r.o.method = methods[m];
-        r.o.rows = m == 1 || m == 3;
-        r.o.tolerance = 1e-13;
-        o.mode = ADZ_JACOBIAN_FORWARD;
-        assert_int_equal(adz_jacobian_many(&f, in, 2, 1, &o, ahead), ADZ_OK);
-        o.mode = ADZ_JACOBIAN_REVERSE;
-        assert_int_equal(adz_jacobian_many(&f, in, 2, 1, &o, back), ADZ_OK);
-        for (int i = 0; i < 2; ++i) {
-            assert_true(apart(ahead[i], back[i]) < 1e-11 * largest(back[i]));
-        }
-        o.create_graph = true; /* as it was: the Jacobian gets a graph */
-        assert_int_equal(adz_jvp_many(&f, in, 2, in, 1, &o, &with), ADZ_OK);
-        o.create_graph = false;
-        assert_int_equal(adz_jvp_many(&f, in, 2, in, 1, &o, ahead), ADZ_OK);
-        assert_true(apart(ahead[0], with) < 1e-11 * largest(with));
-    }
 }
 
 /* ---- a fit -------------------------------------------------------------------------------------
@@ -420,6 +373,14 @@ static void a_fit_finds_the_rates(void **state)
 /* ---- how the work grows ------------------------------------------------------------------------
  */
 
+/* The gradient of a sum by the states is one element, which is repeated. */
+static int sum_of_states(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    adz_tensor *y;
+    out[0] = solution(in, n, &y, user) == 1 ? adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
+    return out[0] != NULL;
+}
+
 /* One integration gives the derivatives by all parameters, and calls the function once more for
  * each step of ADZ_ODE_BDF and for each stage of ADZ_ODE_DORMAND_PRINCE. */
 static void one_integration_gives_all(void **state)
@@ -435,6 +396,10 @@ static void one_integration_gives_all(void **state)
         const int calls = p.calls;
         jacobians(&p, in, ADZ_JACOBIAN_AUTO, found);
         assert_true(p.calls > calls && p.calls <= 3 * calls + 10);
+        const adz_tensor_function f = { sum_of_states, &p };
+        p.calls = 0;
+        assert_int_equal(adz_jvp_many(&f, in, 2, in, 1, NULL, found), ADZ_OK);
+        assert_true(p.calls > calls && p.calls <= 2 * calls + 10);
     }
 }
 
@@ -481,10 +446,10 @@ const struct CMUnitTest forward[N_FORWARD] = {
     TEST(rows_agree),
     TEST(products_have_derivatives),
     TEST(closed_forms_are_met),
+    TEST(the_dtypes_of_inputs_may_differ),
     TEST(a_leaf_of_some_times_is_refused),
     TEST(replays_change_no_bit),
     TEST(functions_may_read_elements),
-    TEST(roots_agree),
     TEST(a_fit_finds_the_rates),
     TEST(one_integration_gives_all),
     TEST(refused_memory_harms_nothing),

@@ -188,10 +188,70 @@ static void plans_replay_the_fixed_form(void **state)
     adz_plan_free(&plan);
 }
 
+/* ---- forward derivatives --------------------------------------------------------------------- */
+
+/* exp(x) + w x = b, where w is [3, 3]. */
+static int balance(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    (void)n;
+    (void)user;
+    out[0] = adz_sub(adz_add(adz_exp(in[0]), adz_matmul(in[0], in[1])), in[2]);
+    return out[0] != NULL;
+}
+
+/* x = tanh(x w) / 2 + b. */
+static int settle(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    (void)n;
+    (void)user;
+    out[0] = adz_add(adz_mul_number(adz_tanh(adz_matmul(in[0], in[1])), 0.5), in[2]);
+    return out[0] != NULL;
+}
+
+static int forward_root(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    const adz_root_options *o = user;
+    const adz_tensor_function f = { o->method == ADZ_ROOT_ANDERSON ? settle : balance, NULL };
+    (void)n;
+    out[0] = adz_root_many(&f, adz_zeros(ADZ_SHAPE(4, 3), ADZ_F64), in, 2, o, NULL);
+    return out[0] != NULL;
+}
+
+static void forward_derivatives_agree(void **state)
+{
+    (void)state;
+    const adz_root_method methods[] = { ADZ_ROOT_NEWTON, ADZ_ROOT_NEWTON, ADZ_ROOT_ANDERSON,
+        ADZ_ROOT_ANDERSON, ADZ_ROOT_KRYLOV };
+    for (int m = 0; m < 5; ++m) {
+        adz_root_options r = ADZ_ROOT_OPTIONS;
+        const adz_tensor_function f = { forward_root, &r };
+        adz_tensor *in[] = { adz_mul_number(adz_randn(ADZ_SHAPE(3, 3), ADZ_F64), 0.2),
+            adz_add_number(adz_rand(ADZ_SHAPE(4, 3), ADZ_F64), 1) };
+        adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+        adz_tensor *ahead[2], *back[2], *with;
+        r.method = methods[m];
+        r.rows = m == 1 || m == 3;
+        r.tolerance = 1e-13;
+        o.mode = ADZ_JACOBIAN_FORWARD;
+        assert_int_equal(adz_jacobian_many(&f, in, 2, 1, &o, ahead), ADZ_OK);
+        o.mode = ADZ_JACOBIAN_REVERSE;
+        assert_int_equal(adz_jacobian_many(&f, in, 2, 1, &o, back), ADZ_OK);
+        for (int i = 0; i < 2; ++i) {
+            assert_true(apart(ahead[i], back[i]) < 1e-11 * adz_item(adz_max(adz_abs(back[i]))));
+        }
+        o.create_graph = true; /* the Jacobian of the equation gets a graph */
+        assert_int_equal(adz_jvp_many(&f, in, 2, in, 1, &o, &with), ADZ_OK);
+        o.create_graph = false;
+        assert_int_equal(adz_jvp_many(&f, in, 2, in, 1, &o, ahead), ADZ_OK);
+        assert_true(apart(ahead[0], with) < 1e-11 * adz_item(adz_max(adz_abs(with))));
+    }
+}
+
 const struct CMUnitTest root_gradients[N_ROOT_GRADIENTS] = {
     cmocka_unit_test_setup_teardown(every_form_has_derivatives, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(derivatives_are_right_near_a_fold, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(captured_parameters_get_gradients, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(the_node_keeps_what_it_needs, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(plans_replay_the_fixed_form, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(forward_derivatives_agree, solvers_open, solvers_close),
 };

@@ -33,7 +33,7 @@ static inline void expect_derivatives(
     assert_true(first.nonzero > 0 && second.nonzero > 0);
 }
 
-enum { N_ROOT_VALUES = 7, N_ROOT_GRADIENTS = 5, N_ROOT_REFUSED = 9 };
+enum { N_ROOT_VALUES = 7, N_ROOT_GRADIENTS = 6, N_ROOT_REFUSED = 9 };
 enum { N_ROOT_ENDS = 8, N_ROOT_SET = 4 };
 enum { N_HIGHER = 4 };
 enum {
