@@ -130,6 +130,43 @@ static adz_tensor *nested(adz_module *none, adz_tensor **in)
     return loop_scan(outer, NULL, &zero, 1, in[0], 1, false, results) ? joined(results, 2) : NULL;
 }
 
+/* Both results of a step are those of an inner scan. */
+static adz_status outermost(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    adz_tensor *carry = in[0];
+    loop_scan(inner, user, &carry, 1, in[1], 1, true, results);
+    return loop_status(results[1]);
+}
+
+static adz_tensor *handed_on(adz_module *none, adz_tensor **in)
+{
+    adz_tensor *zero = adz_zeros(ADZ_SHAPE_SCALAR, adz_tensor_dtype(in[0])), *results[2];
+    adz_tensor *factor = adz_mean(adz_abs(in[0]), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    (void)none;
+    return loop_scan(outermost, factor, &zero, 1, in[0], 1, false, results) ? joined(results, 2)
+                                                                            : NULL;
+}
+
+/* The new carries are views of the old ones: one of itself, one of the other. */
+static adz_status turned(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    (void)user;
+    results[0] = adz_transpose(in[0], 0, 1);
+    results[1] = adz_select(in[0], 1, 2);
+    results[2] = adz_mul(adz_select(in[0], 0, 1), adz_add(in[1], in[2]));
+    results[3] = adz_transpose(in[0], 0, 1);
+    return loop_status(results[2]);
+}
+
+static adz_tensor *of_turned(adz_module *none, adz_tensor **in)
+{
+    adz_tensor *carries[] = { adz_narrow(in[0], 0, 0, LOOP_WIDTH), adz_select(in[0], 0, 0) };
+    adz_tensor *results[4];
+    (void)none;
+    return loop_scan(turned, NULL, carries, 2, in[0], 2, false, results) ? joined(results, 4)
+                                                                         : NULL;
+}
+
 /* No carry; and a scan whose results are read by a second one. */
 static adz_status row_softmax(adz_tensor **results, adz_tensor *const *in, void *user)
 {
@@ -239,6 +276,45 @@ static adz_status rooted(adz_tensor **results, adz_tensor *const *in, void *user
     return loop_status(results[1]);
 }
 
+/* Both ways of a branch use a tensor of equal rows that the function makes. */
+static adz_status with_rows(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    (void)user;
+    results[0] =
+        adz_matmul(in[0], adz_full(ADZ_SHAPE(40, LOOP_WIDTH), 0.0625, adz_tensor_dtype(in[0])));
+    return loop_status(results[0]);
+}
+
+static adz_status with_rows_again(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    (void)user;
+    results[0] = adz_neg(adz_matmul(
+        adz_sin(in[0]), adz_full(ADZ_SHAPE(40, LOOP_WIDTH), 0.0625, adz_tensor_dtype(in[0]))));
+    return loop_status(results[0]);
+}
+
+static adz_status over_columns(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    adz_tensor *row = adz_reshape(
+                   adz_expand(adz_unsqueeze(adz_narrow(in[0], 0, 0, 4), 0), ADZ_SHAPE(10, 4)),
+                   ADZ_SHAPE(1, 40)),
+               *found;
+    (void)user;
+    if (adz_branch(adz_gt_number(adz_sum(row, ADZ_ALL_DIMS, ADZ_DROPDIM), 0), with_rows,
+            with_rows_again, NULL, &row, 1, 1, &found) != ADZ_OK) {
+        return adz_error_code();
+    }
+    results[0] = found;
+    return loop_status(results[0]);
+}
+
+static adz_tensor *branches_with_rows(adz_module *none, adz_tensor **in)
+{
+    adz_tensor *rows;
+    (void)none;
+    return loop_scan(over_columns, NULL, NULL, 0, in[0], 1, false, &rows) ? flat(rows) : NULL;
+}
+
 /* Each row takes one of two ways. */
 static adz_status either(adz_tensor **results, adz_tensor *const *in, void *user)
 {
@@ -274,7 +350,8 @@ adz_module *loop_cell(void)
 
 const loop_function loop_functions[] = { ROW(of_gated), ROW(forwards), ROW(backwards),
     ROW(of_strided), ROW(nested), ROW(two_scans), ROW(batched), ROW(until_it_converges),
-    ROW(until_its_bound), ROW(without_a_step), ROW(branches) };
+    ROW(until_its_bound), ROW(without_a_step), ROW(branches), ROW(handed_on), ROW(of_turned),
+    ROW(branches_with_rows) };
 
 const size_t n_loop_functions = sizeof loop_functions / sizeof *loop_functions;
 

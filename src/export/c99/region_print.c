@@ -13,7 +13,7 @@ static const adzi_region_attr *attr_of(const adzi_c99_call *call)
 
 /* ---- open regions ---------------------------------------------------------------------------- */
 
-/* Notes that the region which begins is printed now. NULL with the error recorded if too many are
+/* Notes that the region which begins is printed next. NULL with the error recorded if too many are
  * open. */
 static adzi_c99_region *push(adzi_c99 *c, const adzi_c99_call *begin)
 {
@@ -65,30 +65,40 @@ static void begin_carries(adzi_c99 *c, const adzi_c99_call *begin, const adzi_c9
     }
 }
 
-/* Whether the new value of a carry lies in another carry, which a copy may overwrite before it is
- * read. */
-static bool is_other_carry(
-    const adzi_c99 *c, const adzi_c99_call *begin, const adzi_c99_call *end, int k)
+/* Whether two values are the same elements in the same order. */
+static bool is_same(const adzi_c99_value *a, const adzi_c99_value *b)
 {
-    bool other = false;
-    for (int i = 0; i < attr_of(begin)->carries; ++i) {
-        other =
-            other || (i != k && c->values[begin->out[i]].memory == c->values[end->in[k]].memory);
+    bool same = a->memory == b->memory && a->offset == b->offset;
+    for (int d = 0; d < a->rank && same; ++d) {
+        same = a->sizes[d] == 1 || a->strides[d] == b->strides[d];
     }
-    return other;
+    return same;
 }
 
-/* Copies the new carries that lie in other carries to scratch memory. news[k] is where that of
- * carry k lies then. */
+/* Whether a value lies in a carry. Then it is a view of the old carry, or of another one, and a
+ * copy into that carry may overwrite elements before they are read. */
+static bool lies_in_carry(
+    const adzi_c99 *c, const adzi_c99_call *begin, const adzi_c99_value *value)
+{
+    bool found = false;
+    for (int i = 0; i < attr_of(begin)->carries && !found; ++i) {
+        found = c->values[begin->out[i]].memory == value->memory;
+    }
+    return found;
+}
+
+/* Copies the new carries that lie in carries to scratch memory, but for those that need no copy.
+ * news[k] is where that of carry k lies then. */
 static void find_news(
     adzi_c99 *c, const adzi_c99_call *begin, const adzi_c99_call *end, adzi_c99_value *news)
 {
     for (int k = 0; k < attr_of(begin)->carries && !c->failed; ++k) {
-        const adzi_c99_value new = c->values[end->in[k]];
-        news[k] = new;
-        if (adzi_c99_is_carried(c, begin, end, k) && is_other_carry(c, begin, end, k)) {
-            news[k] = adzi_c99_scratch(c, new.dtype, new.rank, new.sizes);
-            adzi_c99_map(c, &news[k], "= $a", &new);
+        const adzi_c99_value next = c->values[end->in[k]];
+        news[k] = next;
+        if (adzi_c99_is_carried(c, begin, end, k) && !is_same(&next, &c->values[begin->out[k]]) &&
+            lies_in_carry(c, begin, &next)) {
+            news[k] = adzi_c99_scratch(c, next.dtype, next.rank, next.sizes);
+            adzi_c99_map(c, &news[k], "= $a", &next);
         }
     }
 }
@@ -105,7 +115,7 @@ static void renew_carries(adzi_c99 *c, const adzi_c99_call *begin, const adzi_c9
     find_news(c, begin, end, news);
     for (int k = 0; k < n && !c->failed; ++k) {
         const adzi_c99_value *to = &c->values[begin->out[k]];
-        if (adzi_c99_is_carried(c, begin, end, k) && news[k].memory != to->memory) {
+        if (adzi_c99_is_carried(c, begin, end, k) && !is_same(&news[k], to)) {
             adzi_c99_map(c, to, "= $a", &news[k]);
         }
     }

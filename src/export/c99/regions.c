@@ -139,14 +139,14 @@ static void share(adzi_c99 *c, int memory, int with)
 /* Whether the call that computes the new carry may write it over the old one: nothing reads the old
  * one later, and the call reads it at the same positions. */
 static bool can_overwrite(const adzi_c99 *c, const adzi_c99_call *begin, const adzi_c99_call *end,
-    const adzi_c99_value *old, const adzi_c99_value *new)
+    const adzi_c99_value *old, const adzi_c99_value *next)
 {
-    const adzi_c99_call *made = maker(c, begin + 1, end, new->memory);
-    bool good = new->memory != old->memory &&adzi_c99_is_whole(c, new) &&
-                maker(c, c->calls, made, new->memory) == made &&made < end &&
-                !made->inplace &&adzi_c99_region_of(made) == ADZI_NO_REGION &&new->dtype ==
-                    old->dtype &&adzi_c99_reads_in_place(c, made, old) &&
-                !gives(c, made, old->memory) && times_taken(c, end, old->memory) == 0;
+    const adzi_c99_call *made = maker(c, begin + 1, end, next->memory);
+    bool good = next->memory != old->memory && adzi_c99_is_whole(c, next) &&
+                maker(c, c->calls, made, next->memory) == made && made < end && !made->inplace &&
+                adzi_c99_region_of(made) == ADZI_NO_REGION && next->dtype == old->dtype &&
+                adzi_c99_reads_in_place(c, made, old) && !gives(c, made, old->memory) &&
+                times_taken(c, end, old->memory) == 0;
     for (const adzi_c99_call *call = made + 1; call < end && good; ++call) {
         good = !takes(c, call, old->memory) && !gives(c, call, old->memory);
     }
@@ -157,9 +157,9 @@ static void place_carries(adzi_c99 *c, const adzi_c99_call *begin, const adzi_c9
 {
     const int n = ((const adzi_region_attr *)begin->attr)->carries;
     for (int k = 0; k < n; ++k) {
-        const adzi_c99_value *old = &c->values[begin->out[k]], *new = &c->values[end->in[k]];
-        if (adzi_c99_is_carried(c, begin, end, k) && can_overwrite(c, begin, end, old, new)) {
-            share(c, new->memory, old->memory);
+        const adzi_c99_value *old = &c->values[begin->out[k]], *next = &c->values[end->in[k]];
+        if (adzi_c99_is_carried(c, begin, end, k) && can_overwrite(c, begin, end, old, next)) {
+            share(c, next->memory, old->memory);
         }
     }
 }

@@ -8,7 +8,8 @@
  */
 
 /* Exports a function for floats and for doubles, and compares it on three inputs. */
-static void check_both(adz_module *module, adz_tensor *(*call)(adz_module *, adz_tensor **))
+static void check_both(
+    const char *name, adz_module *module, adz_tensor *(*call)(adz_module *, adz_tensor **))
 {
     for (int wide = 0; wide <= 1; ++wide) {
         const adz_dtype dtype = wide ? ADZ_F64 : ADZ_F32;
@@ -23,13 +24,13 @@ static void check_both(adz_module *module, adz_tensor *(*call)(adz_module *, adz
             adz_module_to(module, dtype);
         }
         if (write_network(&n, "net.c", &o) != ADZ_OK) {
-            fail_msg("%s", adz_error_message());
+            fail_msg("%s: %s", name, adz_error_message());
         }
         const compiled c = compile("net", o.libm);
         for (int i = 0; i < 3; ++i) {
             const double d = difference(&c, &n, 1);
             if (!(d <= (wide ? 1e-14 : 1e-6))) {
-                fail_msg("the C function differs by %g", d);
+                fail_msg("%s: the C function differs by %g", name, d);
             }
             refill(&n);
         }
@@ -44,7 +45,7 @@ static void loops_compute_what_the_library_computes(void **state)
     adz_manual_seed(3);
     adz_module *cell = loop_cell();
     for (size_t i = 0; i < n_loop_functions; ++i) {
-        check_both(cell, loop_functions[i].call);
+        check_both(loop_functions[i].name, cell, loop_functions[i].call);
     }
     adz_module_release(&cell);
     adz_scope_close(scope);
@@ -104,7 +105,7 @@ static void gradients_of_scans(void **state)
 {
     (void)state;
     static const char *const names[] = { "of_gated", "forwards", "backwards", "of_strided",
-        "nested", "two_scans", "batched" };
+        "nested", "two_scans", "batched", "handed_on", "of_turned" };
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(7);
     cell_of = loop_cell();
@@ -113,11 +114,11 @@ static void gradients_of_scans(void **state)
         while (strcmp(differentiated->name, names[i]) != 0) {
             ++differentiated;
         }
-        check_both(cell_of, vjp);
-        check_both(cell_of, jvp);
-        check_both(cell_of, hvp);
+        check_both(names[i], cell_of, vjp);
+        check_both(names[i], cell_of, jvp);
+        check_both(names[i], cell_of, hvp);
         if (i == 0) {
-            check_both(cell_of, of_weights);
+            check_both(names[i], cell_of, of_weights);
         }
     }
     adz_module_release(&cell_of);
