@@ -73,4 +73,29 @@ static inline void put_ints(wire *graph, const char *name, const int64_t *number
     wire_initializer(graph, name, WIRE_INT64, 1, &n, numbers, (size_t)n * sizeof *numbers);
 }
 
+/* A network and its input, for a plan. */
+typedef struct network_call {
+    adz_module *net;
+    adz_tensor *x;
+} network_call;
+
+static inline adz_tensor *forward(void *user)
+{
+    const network_call *b = user;
+    return adz_module_forward(b->net, b->x);
+}
+
+/* The plan of a network, which has run once. */
+static inline adz_plan *plan_of(network_call *b)
+{
+    adz_plan_options o = ADZ_PLAN_OPTIONS;
+    o.inputs = adz_tensor_list_of(&b->x, 1);
+    o.module = b->net;
+    adz_plan *plan = adz_plan_new(forward, b, &o);
+    if (plan == NULL || adz_plan_run(plan) != ADZ_OK) {
+        fail_msg("%s", adz_error_message());
+    }
+    return plan;
+}
+
 #endif

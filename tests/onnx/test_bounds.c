@@ -2,31 +2,9 @@
  * Results at the ends of ranges are exact. */
 #include <math.h>
 
-#include "adze/adze.h"
-#include "adze/onnx.h"
-#include "errors.h"
-#include "onnx/wire_writer.h"
-#include "temporary.h"
+#include "onnx/loaded.h"
 
-static adz_scope *scope;
-
-static int open_scope(void **state)
-{
-    (void)state;
-    scope = adz_scope_open();
-    return scope == NULL;
-}
-
-static int close_scope(void **state)
-{
-    (void)state;
-    const bool failed = adz_error_code() != ADZ_OK;
-    adz_error_clear();
-    adz_scope_close(scope);
-    return failed;
-}
-
-static void put_ints(
+static void put_whole(
     wire *graph, const char *name, int rank, const int64_t *sizes, const int64_t *numbers)
 {
     size_t n = 1;
@@ -49,14 +27,9 @@ static void put_floats(
 /* What the graph with input "x" and output "y" makes of x. */
 static adz_tensor *run(wire *graph, int64_t opset, adz_tensor *x)
 {
-    const char *path = temporary_path("net.onnx");
     wire_input(graph, "x", WIRE_FLOAT, NULL);
     wire_output(graph, "y", WIRE_FLOAT, NULL);
-    assert_true(wire_save_model(path, graph, opset));
-    adz_module *net = adz_onnx_load(path, NULL);
-    if (net == NULL) {
-        fail_msg("%s", adz_error_message());
-    }
+    adz_module *net = load_at(graph, opset);
     adz_tensor *y = adz_module_forward(net, x);
     adz_module_release(&net);
     return y;
@@ -71,11 +44,11 @@ static void coordinates_stay_in_their_dimension(void **state)
     static const int64_t outside[][2] = { { 0, 3 }, { 1, -4 }, { -3, 5 }, { 2, -3 } };
     for (size_t i = 0; i < sizeof outside / sizeof *outside; ++i) {
         wire graph = { 0 };
-        put_ints(&graph, "i", 2, (const int64_t[]){ 1, 2 }, outside[i]);
+        put_whole(&graph, "i", 2, (const int64_t[]){ 1, 2 }, outside[i]);
         wire_simple(&graph, "GatherND", "x i", "y");
         assert_null(run(&graph, 13, adz_ones(ADZ_SHAPE(2, 3), ADZ_F32)));
         expect_error(ADZ_ERR_INDEX, "index");
-        put_ints(&graph, "i", 2, (const int64_t[]){ 1, 2 }, outside[i]);
+        put_whole(&graph, "i", 2, (const int64_t[]){ 1, 2 }, outside[i]);
         put_floats(&graph, "u", 1, (const int64_t[]){ 1 }, (const float[]){ 7 });
         wire_simple(&graph, "ScatterND", "x i u", "y");
         assert_null(run(&graph, 13, adz_ones(ADZ_SHAPE(2, 3), ADZ_F32)));
@@ -104,15 +77,15 @@ static void unpooled_sizes_are_bounded(void **state)
 {
     (void)state;
     wire graph = { 0 };
-    put_ints(&graph, "i", 4, (const int64_t[]){ 1, 4, 2, 2 }, (const int64_t[16]){ 0 });
+    put_whole(&graph, "i", 4, (const int64_t[]){ 1, 4, 2, 2 }, (const int64_t[16]){ 0 });
     wire node = wire_node("MaxUnpool", "x i", "y");
     wire_attribute_ints(&node, "kernel_shape", (const int64_t[]){ 2, 2 }, 2);
     wire_attribute_ints(&node, "strides", (const int64_t[]){ INT32_MAX, INT32_MAX }, 2);
     wire_put_node(&graph, &node);
     assert_null(run(&graph, 13, adz_ones(ADZ_SHAPE(1, 4, 2, 2), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "zeros");
-    put_ints(&graph, "i", 3, (const int64_t[]){ 1, 1, 1 }, (const int64_t[]){ 0 });
-    put_ints(&graph, "o", 1, (const int64_t[]){ 3 }, (const int64_t[]){ 1, 1, INT64_MIN });
+    put_whole(&graph, "i", 3, (const int64_t[]){ 1, 1, 1 }, (const int64_t[]){ 0 });
+    put_whole(&graph, "o", 1, (const int64_t[]){ 3 }, (const int64_t[]){ 1, 1, INT64_MIN });
     node = wire_node("MaxUnpool", "x i o", "y");
     wire_attribute_ints(&node, "kernel_shape", (const int64_t[]){ 2 }, 1);
     wire_put_node(&graph, &node);
@@ -126,7 +99,7 @@ static void extrapolated_elements_are_the_number(void **state)
     (void)state;
     wire graph = { 0 };
     put_floats(&graph, "r", 1, (const int64_t[]){ 2 }, (const float[]){ 0, 2 });
-    put_ints(&graph, "n", 1, (const int64_t[]){ 1 }, (const int64_t[]){ 3 });
+    put_whole(&graph, "n", 1, (const int64_t[]){ 1 }, (const int64_t[]){ 3 });
     wire node = wire_node("Resize", "x r - n", "y");
     wire_attribute_text(&node, "coordinate_transformation_mode", "tf_crop_and_resize");
     wire_attribute_float(&node, "extrapolation_value", 5);
@@ -189,21 +162,8 @@ static void attributes_are_whole_words(void **state)
     wire_put_node(&graph, &node);
     wire_input(&graph, "x", WIRE_FLOAT, NULL);
     wire_output(&graph, "y", WIRE_FLOAT, NULL);
-    const char *path = temporary_path("net.onnx");
-    assert_true(wire_save_model(path, &graph, 17));
-    assert_null(adz_onnx_load(path, NULL));
-    expect_error(ADZ_ERR_UNSUPPORTED, "attribute \"alpha:f beta\" is not supported");
-}
-
-typedef struct both {
-    adz_module *net;
-    adz_tensor *x;
-} both;
-
-static adz_tensor *forward(void *user)
-{
-    const both *b = user;
-    return adz_module_forward(b->net, b->x);
+    expect_not_loaded(
+        &graph, 17, ADZ_ERR_UNSUPPORTED, "attribute \"alpha:f beta\" is not supported");
 }
 
 /* int8 is held as int32: what int8 does not have is refused, in calls and in plans. */
@@ -216,16 +176,10 @@ static void inputs_of_int8_are_checked(void **state)
     wire_put_node(&graph, &node);
     wire_input(&graph, "x", WIRE_INT8, "2");
     wire_output(&graph, "y", WIRE_FLOAT, NULL);
-    const char *path = temporary_path("net.onnx");
-    assert_true(wire_save_model(path, &graph, 17));
-    adz_module *net = adz_onnx_load(path, NULL);
+    adz_module *net = load(&graph);
     adz_tensor *x = adz_tensor_from((const int32_t[]){ -128, 127 }, ADZ_SHAPE(2), ADZ_I32);
     adz_tensor *good = adz_clone(x);
-    adz_plan_options o = ADZ_PLAN_OPTIONS;
-    o.inputs = adz_tensor_list_of(&x, 1);
-    o.module = net;
-    adz_plan *plan = adz_plan_new(forward, &(both){ net, x }, &o);
-    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    adz_plan *plan = plan_of(&(network_call){ net, x });
     static const int32_t wrong[][2] = { { -129, 0 }, { 0, 128 }, { INT32_MAX, INT32_MIN } };
     for (size_t i = 0; i < 3; ++i) {
         assert_true(adz_equal(adz_module_forward(net, good), adz_to(good, ADZ_F32)));
@@ -316,9 +270,7 @@ static void errors_name_the_node(void **state)
     wire_put_node(&graph, &node);
     wire_input(&graph, "x", WIRE_FLOAT, NULL);
     wire_output(&graph, "y", WIRE_FLOAT, NULL);
-    const char *path = temporary_path("net.onnx");
-    assert_true(wire_save_model(path, &graph, 17));
-    adz_module *net = adz_onnx_load(path, NULL);
+    adz_module *net = load(&graph);
     adz_on_error(hear, &h);
     assert_null(adz_module_forward(net, adz_ones(ADZ_SHAPE(1, 4), ADZ_F32)));
     adz_on_error(adz_quiet, NULL);
@@ -348,7 +300,6 @@ static void powers_of_integers_are_exact(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, open_scope, close_scope)
     const struct CMUnitTest tests[] = {
         TEST(coordinates_stay_in_their_dimension),
         TEST(groups_divide_the_channels),

@@ -119,6 +119,46 @@ static void loops_carry_and_gather(void **state)
     adz_module_release(&net);
 }
 
+/* The node's second input is the number of the turn, which it reads on the host. */
+static adz_module *counting(const char *type)
+{
+    wire graph = { 0 }, body = { 0 }, node = wire_node("Loop", "turns - x", "y");
+    put_int(&graph, "turns", 3);
+    wire_input(&graph, "x", WIRE_FLOAT, "2 3 4");
+    wire_input(&body, "i", WIRE_INT64, "");
+    wire_input(&body, "go", WIRE_BOOL, "");
+    wire_input(&body, "s", WIRE_FLOAT, "2 3 4");
+    wire_simple(&body, type, "s i", "t");
+    wire_simple(&body, "Identity", "go", "go_on");
+    wire_output(&body, "go_on", WIRE_BOOL, "");
+    wire_output(&body, "t", WIRE_FLOAT, "2 3 4");
+    wire_attribute_graph(&node, "body", &body);
+    wire_put_node(&graph, &node);
+    wire_output(&graph, "y", WIRE_FLOAT, "2 3 4");
+    return load_at(&graph, 26);
+}
+
+/* A plan knows no numbers that tensors hold, so it makes the turns of such a loop one by one. */
+static void turns_decide_what_nodes_compute(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3, 4), ADZ_F32);
+    adz_tensor *sums = adz_cumsum(adz_cumsum(adz_cumsum(x, 0), 1), 2);
+    adz_tensor *products = adz_cumprod(adz_cumprod(adz_cumprod(x, 0), 1), 2);
+    const struct {
+        const char *type;
+        adz_tensor *y;
+    } rows[] = { { "CumSum", sums }, { "CumProd", products }, { "Trilu", adz_triu(x, 2) } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        network_call b = { counting(rows[i].type), x };
+        adz_plan *plan = plan_of(&b);
+        expect_close(adz_module_forward(b.net, x), rows[i].y);
+        expect_close(adz_plan_output(plan), rows[i].y);
+        adz_plan_free(&plan);
+        adz_module_release(&b.net);
+    }
+}
+
 static void a_loop_without_turns_gives_its_input(void **state)
 {
     (void)state;
@@ -403,6 +443,7 @@ int main(void)
         TEST(branches_are_chosen_by_each_call),
         TEST(branches_without_a_graph_are_refused),
         TEST(loops_carry_and_gather),
+        TEST(turns_decide_what_nodes_compute),
         TEST(a_loop_without_turns_gives_its_input),
         TEST(scans_run_along_an_axis),
         TEST(functions_are_inlined),

@@ -136,29 +136,13 @@ static adz_module *reshaping(void)
     return load(&graph);
 }
 
-typedef struct both {
-    adz_module *net;
-    adz_tensor *x;
-} both;
-
-static adz_tensor *forward(void *user)
-{
-    const both *b = user;
-    return adz_module_forward(b->net, b->x);
-}
-
 static void shapes_are_followed_in_plans_and_exports(void **state)
 {
     (void)state;
     adz_module *net = reshaping();
     adz_tensor *x = adz_randn(ADZ_SHAPE(4, 6), ADZ_F32);
     expect_close(adz_module_forward(net, x), adz_reshape(adz_exp(x), ADZ_SHAPE(4, 2, 3)));
-    both b = { net, x };
-    adz_plan_options o = ADZ_PLAN_OPTIONS;
-    o.inputs = adz_tensor_list_of(&x, 1);
-    o.module = net;
-    adz_plan *plan = adz_plan_new(forward, &b, &o);
-    assert_non_null(plan);
+    adz_plan *plan = plan_of(&(network_call){ net, x });
     for (int i = 0; i < 3; ++i) {
         assert_int_equal(adz_plan_run(plan), ADZ_OK);
     }
@@ -407,7 +391,7 @@ static void what_onnx_leaves_open_is_refused(void **state)
 
 static void *many_calls(void *user)
 {
-    const both *b = user;
+    const network_call *b = user;
     bool good = true;
     for (int i = 0; i < 100 && good; ++i) {
         adz_scope *own = adz_scope_open();
@@ -423,10 +407,10 @@ static void two_threads_call_one_network(void **state)
 {
     (void)state;
     adz_module *net = reshaping();
-    both b[2];
+    network_call b[2];
     pthread_t threads[2];
     for (int i = 0; i < 2; ++i) {
-        b[i] = (both){ net, adz_keep(adz_randn(ADZ_SHAPE(2 + i, 6), ADZ_F32)) };
+        b[i] = (network_call){ net, adz_keep(adz_randn(ADZ_SHAPE(2 + i, 6), ADZ_F32)) };
     }
     for (int i = 0; i < 2; ++i) {
         assert_int_equal(pthread_create(&threads[i], NULL, many_calls, &b[i]), 0);

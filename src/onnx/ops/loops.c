@@ -57,21 +57,23 @@ static adz_status run_body(const body_of *b, size_t from, adz_tensor **results)
 /* ---- numbers that the host reads --------------------------------------------------------------
  */
 
-/* Operators whose inputs after the first one, or all of whose inputs, decide about shapes. */
+/* Whether the operator reads the numbers of this input on the host: mostly, they decide about
+ * shapes. */
 static bool reads_on_host(const char *type, size_t input)
 {
-    static const char *const after_first[] = { "Clip", "CumSum", "Expand", "OneHot", "Pad",
-        "Reshape", "Resize", "Slice", "Split", "SplitToSequence", "Squeeze", "Tile", "TopK",
-        "Trilu", "Unsqueeze", "Upsample", "Dropout", "DFT", "STFT", "CenterCropPad", "Col2Im",
-        "AffineGrid", "SequenceAt", "MaxUnpool" };
-    static const char *const all[] = { "ConstantOfShape", "Range", "BlackmanWindow",
-        "HammingWindow", "HannWindow", "MelWeightMatrix" };
+    static const struct {
+        const char *type;
+        size_t first; /* it reads inputs from this one on */
+    } readers[] = { { "AffineGrid", 1 }, { "BlackmanWindow", 0 }, { "CenterCropPad", 1 },
+        { "Clip", 1 }, { "Col2Im", 1 }, { "ConstantOfShape", 0 }, { "CumProd", 1 }, { "CumSum", 1 },
+        { "DFT", 1 }, { "Dropout", 1 }, { "Expand", 1 }, { "HammingWindow", 0 },
+        { "HannWindow", 0 }, { "MaxUnpool", 2 }, { "NonMaxSuppression", 2 }, { "OneHot", 1 },
+        { "Pad", 1 }, { "Range", 0 }, { "Reshape", 1 }, { "Resize", 1 }, { "STFT", 1 },
+        { "Slice", 1 }, { "Split", 1 }, { "Squeeze", 1 }, { "Tile", 1 }, { "TopK", 1 },
+        { "Trilu", 1 }, { "Unsqueeze", 1 }, { "Upsample", 1 } };
     bool found = strncmp(type, "Reduce", 6) == 0 && input > 0;
-    for (size_t i = 0; i < sizeof after_first / sizeof *after_first && !found; ++i) {
-        found = input > 0 && strcmp(type, after_first[i]) == 0;
-    }
-    for (size_t i = 0; i < sizeof all / sizeof *all && !found; ++i) {
-        found = strcmp(type, all[i]) == 0;
+    for (size_t i = 0; i < sizeof readers / sizeof *readers && !found; ++i) {
+        found = input >= readers[i].first && strcmp(type, readers[i].type) == 0;
     }
     return found;
 }
