@@ -106,7 +106,8 @@ static inline double adzi_ode_time(const adzi_ode *ode, double t)
     return ode->mirrored ? -t : t;
 }
 
-/** The same for tensors, with a graph. NULL with the error recorded. */
+/** The program's time, as a tensor with a graph, for a tensor of times of the solution, and the
+ * other way round. NULL with the error recorded. */
 adz_tensor *adzi_ode_time_of(const adzi_ode *ode, adz_tensor *t);
 
 /** dy/dt = f(t, y). */

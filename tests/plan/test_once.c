@@ -208,7 +208,7 @@ static adz_tensor *choose(void *user)
     return y;
 }
 
-/* The same steps again and again, each of which joins parts of the weight. */
+/* A step of a scan that joins parts of a weight that does not change. */
 static adz_status step(adz_tensor **results, adz_tensor *const *inputs, void *user)
 {
     work *w = user;
