@@ -35,6 +35,7 @@ H
 dynamic='$CC program.c $(pkg-config --cflags --libs adze) -o program'
 zoo='$CC program.c $(pkg-config --cflags --libs adze-zoo) -o program'
 onnx='$CC program.c $(pkg-config --cflags --libs adze-onnx) -o program'
+models='$CC program.c $(pkg-config --cflags --libs adze-models) -o program'
 with_rpath='$CC program.c $(pkg-config --cflags --libs adze) -Wl,-rpath,"$libdir" -o program'
 static='$CC program.c $(pkg-config --cflags --libs --static adze | sed s/-ladze/-l:libadze.a/) -o program'
 
@@ -75,7 +76,7 @@ for compiler in gcc clang; do
         done
         status=0
         runs "$where" "$libdir" "$dynamic" && runs "$where" "$libdir" "$zoo" &&
-            runs "$where" "$libdir" "$onnx" && runs "$where" '' "$with_rpath" || status=1
+            runs "$where" "$libdir" "$onnx" && runs "$where" "$libdir" "$models" && runs "$where" '' "$with_rpath" || status=1
         if [ "$status" -eq 0 ] && [ -f "$libdir/libadze.a" ]; then
             runs "$where" '' "$static" || status=1
         fi

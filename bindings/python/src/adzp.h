@@ -20,6 +20,7 @@
 
 #include "adze/adze.h"
 #include "adze/dlpack.h"
+#include "adze/models.h"
 #include "adze/onnx.h"
 #include "adze/zoo.h"
 
