@@ -23,6 +23,7 @@
 #include "adze/precision.h"
 #include "adze/random.h"
 #include "adze/real.h"
+#include "adze/recurrence.h"
 #include "adze/sequences.h"
 #include "adze/solvers.h"
 #include "adze/tensor.h"

@@ -377,11 +377,19 @@ static adz_tensor *checkpoint_forward(adz_module *self, adz_tensor *x)
     return y;
 }
 
+/* A checkpoint of a recurrent cell is one, too. */
+static size_t checkpoint_cell_states(adz_module *self, adz_cell_state *states)
+{
+    adz_module *module = adzi_child_at(self, 0);
+    return module->type.cell_states != NULL ? module->type.cell_states(module, states) : 0;
+}
+
 static const adz_module_type checkpoint_type = {
     .size = sizeof(adz_module_type),
     .name = name,
     .forward = checkpoint_forward,
     .call = checkpoint_call,
+    .cell_states = checkpoint_cell_states,
 };
 
 adz_module *adz_activation_checkpoint_new(adz_module *module)

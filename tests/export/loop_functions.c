@@ -335,6 +335,41 @@ static adz_tensor *branches(adz_module *none, adz_tensor **in)
     return loop_scan(either, NULL, NULL, 0, in[0], 1, false, &rows) ? flat(rows) : NULL;
 }
 
+/* ---- layers of cells --------------------------------------------------------------------------
+ */
+
+/* A batch of two sequences of unequal lengths, from their end. */
+static adz_module *padded_module(void)
+{
+    adz_recurrent_options o = ADZ_RECURRENT_OPTIONS;
+    o.reverse = true;
+    return adz_recurrent_new(adz_gru_cell_new(LOOP_WIDTH / 2, 4, NULL), &o);
+}
+
+static adz_tensor *padded(adz_module *layer, adz_tensor **in)
+{
+    const int64_t steps = adz_tensor_size(in[0], 0), lengths[2] = { steps - 2, steps };
+    adz_values *results = adz_values_new();
+    adz_tensor *x = adz_reshape(in[0], ADZ_SHAPE(steps, 2, LOOP_WIDTH / 2));
+    adz_tensor *y = ADZ_CALL_RESULTS(layer, results, { NULL, x },
+        { "lengths", adz_tensor_from(lengths, ADZ_SHAPE(2), ADZ_I64) });
+    adz_tensor *both[2] = { y, adz_values_get(results, "h") };
+    adz_values_free(&results);
+    return y != NULL ? joined(both, 2) : NULL;
+}
+
+static adz_module *in_pieces_module(void)
+{
+    adz_recurrent_options o = ADZ_RECURRENT_OPTIONS;
+    o.truncated_bptt_steps = 3;
+    return adz_recurrent_new(adz_lstm_cell_new(LOOP_WIDTH, 4, NULL), &o);
+}
+
+static adz_tensor *in_pieces(adz_module *layer, adz_tensor **in)
+{
+    return flat(adz_module_forward(layer, adz_unsqueeze(in[0], 1)));
+}
+
 /* ---- all of them ------------------------------------------------------------------------------
  */
 
@@ -343,15 +378,21 @@ adz_module *loop_cell(void)
     return adz_linear_new(2 * LOOP_WIDTH, 2 * LOOP_WIDTH, NULL);
 }
 
-#define ROW(name)   \
-    {               \
-#name, name \
+#define ROW(name)         \
+    {                     \
+#name, name, NULL \
     }
 
 const loop_function loop_functions[] = { ROW(of_gated), ROW(forwards), ROW(backwards),
     ROW(of_strided), ROW(nested), ROW(two_scans), ROW(batched), ROW(until_it_converges),
     ROW(until_its_bound), ROW(without_a_step), ROW(branches), ROW(handed_on), ROW(of_turned),
-    ROW(branches_with_rows) };
+    ROW(branches_with_rows), { "padded", padded, padded_module },
+    { "in_pieces", in_pieces, in_pieces_module } };
+
+adz_module *loop_module(const loop_function *f)
+{
+    return f->module != NULL ? f->module() : loop_cell();
+}
 
 const size_t n_loop_functions = sizeof loop_functions / sizeof *loop_functions;
 

@@ -10,6 +10,7 @@ enum { LOOP_WIDTH = 6, LOOP_STEPS = 7 };
 typedef struct {
     const char *name;
     adz_tensor *(*call)(adz_module *cell, adz_tensor **in);
+    adz_module *(*module)(void); /* makes the cell; NULL: loop_cell */
 } loop_function;
 
 extern const loop_function loop_functions[];
@@ -17,6 +18,9 @@ extern const size_t n_loop_functions;
 
 /* The layer of the gated cell. */
 adz_module *loop_cell(void);
+
+/* The cell of a function. */
+adz_module *loop_module(const loop_function *f);
 
 /* A gated cell: in[0] is its state, in[1] an input, and user a loop_cell. */
 adz_status loop_gated(adz_tensor **results, adz_tensor *const *in, void *user);

@@ -117,7 +117,7 @@ static bool write_loop(const char *folder, const loop_function *f, adz_dtype dty
     char path[4096];
     const char *ending = dtype == ADZ_F64 ? "_f64" : "";
     adz_scope *scope = adz_scope_open();
-    adz_module *cell = loop_cell();
+    adz_module *cell = loop_module(f);
     adz_safetensors *file = adz_safetensors_new();
     adz_module_to(cell, dtype);
     adz_tensor *x = adz_randn(ADZ_SHAPE(LOOP_STEPS, LOOP_WIDTH), dtype);

@@ -212,6 +212,14 @@ static inline adz_status right_inverse(adz_module *self, adz_tensor *given, adz_
     return adz_values_add(originals, "", given);
 }
 
+static inline size_t cell_states(adz_module *self, adz_cell_state *states)
+{
+    (void)self;
+    states[0].name = "h";
+    states[0].shape = ADZ_SHAPE(3);
+    return 1;
+}
+
 static inline void linear_parts(adz_module *self, adz_tensor **weight, adz_tensor **bias)
 {
     (void)self;

@@ -7,7 +7,7 @@ const char *const module_names[MODULE_CHOICES] = { "linear", "sequential", "embe
     "batch norm", "standardizer", "list", "attention", "layer", "decoder layer", "encoder",
     "decoder", "generator", "ed model", "ar model", "awd lm", "awd clas", "tfmer lm", "tfmer clas",
     "xl lm", "xl clas", "dropout", "custom", "module dict", "parameter list", "parametrized",
-    "parameter dict", "adaptive softmax", "onnx" };
+    "parameter dict", "adaptive softmax", "onnx", "recurrent cell" };
 
 static adz_module *sequential(void)
 {
@@ -160,8 +160,8 @@ adz_module *module_make(size_t choice)
     if (choice < DROPOUT) {
         return fastai_model(configs[choice - FASTAI], (choice - FASTAI) % 2 != 0);
     }
-    if (choice == LOADED) {
-        return loaded();
+    if (choice >= LOADED) {
+        return choice == LOADED ? loaded() : adz_gru_cell_new(3, 3, NULL);
     }
     if (choice == ADAPTIVE) {
         return adz_adaptive_log_softmax_with_loss_new(3, 4, &(int64_t){ 2 }, 1, NULL);

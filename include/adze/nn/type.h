@@ -55,6 +55,16 @@
 extern "C" {
 #endif
 
+/** The most states of a recurrent cell. */
+#define ADZ_CELL_STATES 8
+
+/** A state that a recurrent cell carries from step to step. */
+typedef struct adz_cell_state {
+    const char *name; /**< "h": the result of a layer that has this name; its argument is "h0". Up
+                         to ADZ_VALUE_NAME - 1 characters, which live as long as the type */
+    adz_shape shape;  /**< without the batch, which stands before it */
+} adz_cell_state;
+
 /** What modules of one kind share. Give `forward`, `call` or both; the rest may be NULL. */
 typedef struct adz_module_type {
     size_t size;      /**< sizeof(adz_module_type) */
@@ -124,6 +134,13 @@ typedef struct adz_module_type {
     /** For a parametrisation (adze/nn/parametrize.h): appends the tensors of which the module
      * computes `value`, or the nearest it can. Runs without a graph. NULL: the value itself. */
     adz_status (*right_inverse)(adz_module *self, adz_tensor *value, adz_values *originals);
+
+    /** Declares that the module is a recurrent cell: a call takes x[B, ...] and its states by
+     * position. It gives the next states, of which the first one is the output, too; or an output
+     * y[B, ...] and behind it the next states. Fills `states`, room for ADZ_CELL_STATES, and
+     * returns their number; 0 if the module is no cell. adz_recurrent_new makes a layer of such a
+     * module. */
+    size_t (*cell_states)(adz_module *self, adz_cell_state *states);
 } adz_module_type;
 
 /**

@@ -80,6 +80,16 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
                : status;
 }
 
+static size_t cell_states(adz_module *self, adz_cell_state *states)
+{
+    static const char *const names[] = { "h", "c" };
+    const cell_state *state = self->state;
+    for (int i = 0; i < state->cell->states; ++i) {
+        states[i] = (adz_cell_state){ names[i], ADZ_SHAPE(state->hidden_size) };
+    }
+    return (size_t)state->cell->states;
+}
+
 static adz_status reset_parameters(adz_module *self)
 {
     return adzi_recurrent_reset(self, ((const cell_state *)self->state)->hidden_size);
@@ -97,6 +107,7 @@ typedef struct {
             .name = (its_name),                                                           \
             .call = call,                                                                 \
             .reset_parameters = reset_parameters,                                         \
+            .cell_states = cell_states,                                                   \
             ADZI_MODULE_FIELDS(fields) } }
 
 CELL_KIND(lstm, "LSTMCell");

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/capture.h"
+#include "ops/recurrent/lengths.h"
 
 /* Layers and directions of a recurrent network, torch.nn.LSTM, GRU and RNN without their modules.
  *
@@ -118,53 +118,6 @@ static bool check_state(const adzi_recurrent_stack *net, int which)
     return fits;
 }
 
-typedef struct {
-    const char *name;
-    const int64_t *lengths;
-    int64_t n, steps;
-} lengths_args;
-
-ADZI_ADDRESSES(lengths_args, name, lengths);
-
-/* Refuses a length that is no number of steps of x. Replays of a plan look at the lengths again. */
-static adz_status report_lengths(const void *block)
-{
-    const lengths_args *a = block;
-    for (int64_t i = 0; i < a->n; ++i) {
-        if (a->lengths[i] < 1 || a->lengths[i] > a->steps) {
-            return adzi_error(a->name, ADZ_ERR_INDEX,
-                "lengths[%lld] is %lld, but must be 1 or more and at most %lld, the time steps of x; leave out empty sequences",
-                (long long)i, (long long)a->lengths[i], (long long)a->steps);
-        }
-    }
-    return ADZ_OK;
-}
-
-/* Checks lengths: i64 [B], each in 1 .. T. */
-static bool check_lengths(const adzi_recurrent_stack *net)
-{
-    adz_tensor *lengths = net->o.lengths;
-    const int64_t batch = net->x->sizes[1];
-    if ((adz_dtype)lengths->dtype != ADZ_I64) {
-        adzi_error(net->cell->name, ADZ_ERR_DTYPE, "lengths is %s, but must be int64",
-            adz_dtype_name((adz_dtype)lengths->dtype));
-        return false;
-    }
-    if (lengths->rank != 1 || lengths->sizes[0] != batch) {
-        adzi_error(net->cell->name, ADZ_ERR_SHAPE,
-            "lengths%s must have shape [%lld], one length for each sequence of the batch",
-            adzi_text_shape(lengths), (long long)batch);
-        return false;
-    }
-    lengths = adzi_compact(net->cell->name, lengths);
-    if (lengths == NULL) {
-        return false;
-    }
-    const lengths_args args = { net->cell->name, (const int64_t *)(const void *)lengths->data,
-        batch, net->x->sizes[0] };
-    return adzi_repeat(report_lengths, lengths_args, &args) == ADZ_OK;
-}
-
 /* Checks shapes and dtypes after the batch and time have been brought into order. The layer checks
  * them as well, but only here does a message name the weight by its number. A sequence without a
  * step is refused, because it has no last state. */
@@ -184,19 +137,11 @@ static bool check(const adzi_recurrent_stack *net)
     for (int i = 0; i < net->cell->states && good; ++i) {
         good = check_state(net, i);
     }
-    return good && (!has_lengths(net) || check_lengths(net));
+    return good &&
+           (!has_lengths(net) || adzi_lengths_check(net->cell->name, net->o.lengths, net->x));
 }
 
 /* ---- computing ----------------------------------------------------------------------------- */
-
-/* x with 0 in the padding. The padding may hold anything, even NaN, which 0 times it would hand to
- * the gradients of the weights. */
-static adz_tensor *without_padding(const adzi_recurrent_stack *net)
-{
-    adz_tensor *steps = adz_arange(0, (double)net->x->sizes[0], 1, ADZ_I64);
-    adz_tensor *padded = adz_ge(adz_unsqueeze(steps, 1), adz_unsqueeze(net->o.lengths, 0));
-    return adz_masked_fill(net->x, adz_unsqueeze(padded, 2), 0);
-}
 
 /* One layer over x[T, B, I]. Returns y[T, B, directions * H] and stores the last states of its
  * cells. Both directions read the whole x; their outputs are joined along the features. */
@@ -236,7 +181,9 @@ static adz_tensor *layer(const adzi_recurrent_stack *net, int64_t index, adz_ten
 static adz_tensor *compute(adzi_recurrent_stack *net)
 {
     /* The output of a layer is the input of the one after it. */
-    adz_tensor *y = has_lengths(net) ? without_padding(net) : net->x;
+    adz_tensor *y = has_lengths(net)
+                        ? adzi_lengths_fill(net->x, adzi_lengths_padding(net->x, net->o.lengths))
+                        : net->x;
     for (int64_t i = 0; i < net->o.layers; ++i) {
         /* Dropout acts on the input of every layer but the first, so never on the result. Outside
          * training adz_dropout returns y itself. */

@@ -55,7 +55,8 @@ enum {
     N_LOOPS_CONDITIONS = 7,
     N_LOOPS_EFFECTS = 6,
     N_LOOPS_PLANS = 11,
-    N_LOOPS_RANDOM = 1
+    N_LOOPS_RANDOM = 1,
+    N_LOOPS_RECURRENT = 8
 };
 
 extern const struct CMUnitTest loops_values[N_LOOPS_VALUES];
@@ -64,6 +65,7 @@ extern const struct CMUnitTest loops_conditions[N_LOOPS_CONDITIONS];
 extern const struct CMUnitTest loops_effects[N_LOOPS_EFFECTS];
 extern const struct CMUnitTest loops_plans[N_LOOPS_PLANS];
 extern const struct CMUnitTest loops_random[N_LOOPS_RANDOM];
+extern const struct CMUnitTest loops_recurrent[N_LOOPS_RECURRENT];
 extern const struct CMUnitTest loops_refused[N_LOOPS_REFUSED];
 
 #endif

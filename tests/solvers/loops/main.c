@@ -69,5 +69,6 @@ int main(void)
            run_group("effects", loops_effects, N_LOOPS_EFFECTS) +
            run_group("plans", loops_plans, N_LOOPS_PLANS) +
            run_group("random", loops_random, N_LOOPS_RANDOM) +
+           run_group("recurrent", loops_recurrent, N_LOOPS_RECURRENT) +
            run_group("refused", loops_refused, N_LOOPS_REFUSED);
 }
