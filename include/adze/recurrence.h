@@ -107,7 +107,7 @@ ADZ_API void adz_recurrent_options_init(adz_recurrent_options *options, size_t s
  * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
  *                 (an option; a module that is no cell), ADZ_ERR_OWNERSHIP or ADZ_ERR_MEMORY
  *                 recorded
- * @see            torch.nn.RNNBase, keras.layers.RNN
+ * @see            keras.layers.RNN
  */
 ADZ_API adz_module *adz_recurrent_new(adz_module *cell, const adz_recurrent_options *options);
 
