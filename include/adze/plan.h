@@ -225,6 +225,75 @@ ADZ_API adz_plan *adz_plan_new_many(adz_plan_results_function function, void *us
  */
 ADZ_API adz_status adz_plan_run(adz_plan *plan);
 
+/** Options of adz_plan_run_batches. Start from ADZ_PLAN_BATCHES_OPTIONS. */
+typedef struct adz_plan_batches_options {
+    size_t size;       /**< sizeof(adz_plan_batches_options) */
+    adz_tensor *order; /**< int64 [M], the rows of the data in the order in which batches take them,
+                            such as adz_randperm(N); NULL: 0, 1, ..., N-1 */
+    bool drop_last;    /**< leaves the last rows out if they fill no batch; false: an error */
+} adz_plan_batches_options;
+
+/** The defaults. */
+#define ADZ_PLAN_BATCHES_OPTIONS                                                     \
+    {                                                                                \
+        ADZ_MEMBER(size, sizeof(adz_plan_batches_options)), ADZ_MEMBER(order, NULL), \
+            ADZ_MEMBER(drop_last, false)                                             \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_plan_batches_options) as the caller knows it
+ */
+ADZ_API void adz_plan_batches_options_init(adz_plan_batches_options *options, size_t size);
+
+/**
+ * Runs a plan once for each batch of a set of data: an epoch of training steps in one call (JAX:
+ * jax.lax.scan over batches).
+ *
+ * @code
+ * // The mean loss of an epoch over xs[N, D] and ys[N, 1], shuffled. x and y hold a batch each, and
+ * // are the inputs of the plan.
+ * static double epoch(adz_plan *plan, adz_tensor *xs, adz_tensor *ys)
+ * {
+ *     adz_plan_batches_options o = ADZ_PLAN_BATCHES_OPTIONS;
+ *     o.order = adz_randperm(adz_tensor_size(xs, 0));
+ *     o.drop_last = true;
+ *     adz_tensor *losses;
+ *     if (adz_plan_run_batches(plan, (adz_tensor *[]){ xs, ys }, 2, &o, &losses) != ADZ_OK) {
+ *         return NAN;
+ *     }
+ *     return adz_item(adz_mean(losses, ADZ_ALL_DIMS, ADZ_DROPDIM));
+ * }
+ * @endcode
+ *
+ * Batch s has the rows s B to (s + 1) B - 1 of the data, or of the order. They are written into the
+ * plan's inputs, which keep the last batch, and then adz_plan_run is called. So weights, states of
+ * optimizers, steps of schedules in the function, random numbers and all results have the bits of
+ * separate calls.
+ *
+ * @param plan     any, with inputs in its options. adz_plan_new has made a step already, unless it
+ *                 was given `restore`
+ * @param data     n_data tensors, one for each input in their order: data[N, ...] for an input [B,
+ *                 ...], data[S] for an input that is a scalar, which the order does not change, or
+ * ADZ_NONE for one that stays as it is. The number of batches is N / B, or M / B with an order, and
+ * equal for all. Dtypes are those of the inputs. Data and inputs share no memory
+ * @param n_data   the number of the plan's inputs, 1 or more
+ * @param options  NULL for the defaults
+ * @param results  receives for each result of the plan those of all batches, [S, ...] for a result
+ *                 [...], borrowed and without a graph; untouched on failure. NULL if they are not
+ *                 wanted
+ * @return         ADZ_OK; ADZ_ERR_NULL; with nothing done ADZ_ERR_ARGUMENT (n_data, no number of
+ *                 batches, shared memory), ADZ_ERR_SHAPE (a row, an incomplete batch, numbers of
+ *                 batches that differ, an input that is not contiguous), ADZ_ERR_DTYPE,
+ *                 ADZ_ERR_INDEX (the order), ADZ_ERR_MEMORY; or the error of adz_plan_run, which
+ *                 names the batch: the batches before it are done
+ * @see            jax.lax.scan
+ */
+ADZ_API adz_status adz_plan_run_batches(adz_plan *plan, adz_tensor *const *data, size_t n_data,
+    const adz_plan_batches_options *options, adz_tensor **results);
+
 /**
  * The result of the last run, or the first one of several.
  *
