@@ -139,9 +139,6 @@ static int wants_gradient(capture_while *w)
 {
     adzi_thread *thread = adzi_self();
     adzi_loop *loop = w->loop;
-    if (w->most == 0) {
-        return 0;
-    }
     adz_tensor **carries = adzi_loop_list(loop->op, loop->n_carries);
     if (carries == NULL) {
         return -1;
@@ -272,7 +269,7 @@ static bool run_marked(capture_while *w)
     }
     adzi_add_mark(ADZI_MARK_TEST, w->truth->data, w->most);
     const bool before = is_skipped();
-    const bool runs = !before && is_true(w->truth) && w->most > 0;
+    const bool runs = !before && is_true(w->truth);
     adzi_capture_skips(!runs);
     bool good = first_step(w);
     adzi_capture_skips(before);
@@ -344,9 +341,22 @@ static bool run_masked(capture_while *w)
     return w->ended != NULL;
 }
 
+/* A bound of 0 steps: the results are the carries that were given, with their graph. */
+static bool run_none(capture_while *w)
+{
+    adzi_loop_name_step(w->loop, 0);
+    w->truth = condition_of(w);
+    w->count = adz_zeros(ADZ_SHAPE_SCALAR, ADZ_I64);
+    w->ended = w->truth != NULL ? adz_logical_not(w->truth) : NULL;
+    return w->count != NULL && w->ended != NULL;
+}
+
 static bool run_while(void *state)
 {
     capture_while *w = state;
+    if (w->most == 0) {
+        return run_none(w);
+    }
     const int wants = wants_gradient(w);
     return wants >= 0 && (wants ? run_masked(w) : run_marked(w));
 }

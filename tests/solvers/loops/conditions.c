@@ -101,6 +101,38 @@ static void a_plan_differentiates_while_loops(void **state)
     solves_as_ordinary_calls(&o, 0.5, 6, 1e-12);
 }
 
+/* The gradient of the sum of squares of the carries, which no step changes. */
+static adz_status differentiate_no_steps(adz_tensor **results, void *user)
+{
+    orbit *o = user;
+    adz_tensor *twice = adz_mul_number(o->m, 2), *start[2] = { twice, o->m }, *found[2];
+    if (adz_while(is_far, newton, o, start, 2, 0, found, &results[1], &results[2]) != ADZ_OK) {
+        return adz_error_code();
+    }
+    adz_tensor *both = adz_add(adz_square(found[0]), found[1]);
+    adz_tensor *sum = adz_sum(both, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return adz_autograd_grad(&sum, NULL, 1, &o->m, 1, NULL, results);
+}
+
+static void a_bound_of_no_steps_has_a_gradient_in_a_plan(void **state)
+{
+    (void)state;
+    adz_tensor *wanted[3];
+    orbit o = { adz_ones(ADZ_SHAPE(5), ADZ_F64), adz_ones(ADZ_SHAPE(5), ADZ_F64), 0, true };
+    adz_requires_grad_(o.m, true);
+    adz_plan *plan = adz_plan_new_many(differentiate_no_steps, &o, 3, NULL);
+    assert_non_null(plan);
+    for (int i = 0; i < 4; ++i) {
+        draw(&o, i % 2 ? 0.5 : 0); /* with 0, the first carry of this loop is no solution either */
+        assert_int_equal(differentiate_no_steps(wanted, &o), ADZ_OK);
+        assert_int_equal(adz_plan_run(plan), ADZ_OK);
+        for (size_t k = 0; k < 3; ++k) {
+            assert_true(same_bits(adz_plan_result_at(plan, k), wanted[k]));
+        }
+    }
+    adz_plan_free(&plan);
+}
+
 /* ---- swaps, and loops in loops --------------------------------------------------------------- */
 
 static adz_tensor *below(adz_tensor *const *carries, void *most)
@@ -319,6 +351,7 @@ static void a_plan_refuses_bodies_of_different_shapes(void **state)
 const struct CMUnitTest loops_conditions[N_LOOPS_CONDITIONS] = {
     TEST(a_plan_runs_as_many_steps_as_it_needs),
     TEST(a_plan_differentiates_while_loops),
+    TEST(a_bound_of_no_steps_has_a_gradient_in_a_plan),
     TEST(carries_may_be_exchanged),
     TEST(a_plan_computes_the_body_that_is_chosen),
     TEST(steps_that_begin_in_a_branch_are_folded_as_a_whole),
