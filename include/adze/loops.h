@@ -33,7 +33,7 @@
  * - The steps of adz_scan become a loop of the plan, and those of its backward another one, if each
  *   step does the same with the tensors of the next position. So the launches and the memory for
  *   what a step computes do not depend on the number of steps. Making the plan calls the function
- *   as usual, and takes the memory of the unrolled program. Steps that differ from the others are
+ *   as usual, and takes about the memory of an ordinary call. Steps that differ from the others are
  *   launched by themselves. The bits are those of ordinary calls.
  * - adz_while computes as many steps as it needs in each run, and adz_branch the body that its
  *   predicate chooses. Where a gradient is wanted, adz_while computes all steps up to its bound, at

@@ -87,9 +87,61 @@ static bool split(adzi_plan_blocks *blocks, size_t at)
     return true;
 }
 
+/* Room for one more block in `all`. False if memory was refused. */
+static bool make_room(adzi_plan_blocks *blocks)
+{
+    return blocks->spare != 0 ||
+           adzi_grow(&blocks->all, &blocks->capacity, blocks->count + 1, sizeof *blocks->all);
+}
+
+/* Adds a block to `all`, in which there is room. Returns its index. */
+static size_t enlist(adzi_plan_blocks *blocks, char *begin, size_t bytes)
+{
+    size_t at = blocks->spare;
+    if (at != 0) {
+        blocks->spare = blocks->all[--at].offset;
+    } else {
+        at = blocks->count++;
+    }
+    blocks->all[at] = (adzi_plan_block){ .begin = begin,
+        .bytes = bytes,
+        .number = -1,
+        .born = -1,
+        .first = -1,
+        .host = ADZI_PLAN_MEMORY };
+    return at;
+}
+
+/* The block of a living one in `all`. Those that nobody has asked for are not yet there. NULL if
+ * memory was refused. */
+static adzi_plan_block *block_of(adzi_plan_blocks *blocks, adzi_plan_live *live)
+{
+    if (live->block == SIZE_MAX) {
+        if (!make_room(blocks)) {
+            return NULL;
+        }
+        live->block = enlist(blocks, live->begin, (size_t)(live->end - live->begin));
+    }
+    return &blocks->all[live->block];
+}
+
+void adzi_plan_blocks_reuse(adzi_plan_blocks *blocks, size_t block)
+{
+    adzi_plan_block *gone = &blocks->all[block];
+    if (blocks->reuses && gone->freed && gone->uses == 0) {
+        *gone = (adzi_plan_block){ .freed = true,
+            .number = -1,
+            .born = -1,
+            .first = -1,
+            .host = ADZI_PLAN_MEMORY,
+            .offset = blocks->spare };
+        blocks->spare = block + 1;
+    }
+}
+
 bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes)
 {
-    if (!adzi_grow(&blocks->all, &blocks->capacity, blocks->count + 1, sizeof *blocks->all) ||
+    if ((!blocks->reuses && !make_room(blocks)) ||
         (blocks->n_leaves == 0 && add_leaf(blocks, 0) == NULL)) {
         return false;
     }
@@ -104,23 +156,21 @@ bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes)
     adzi_plan_leaf *leaf = blocks->leaves[in];
     const size_t at = count_in(leaf, begin);
     memmove(&leaf->live[at + 1], &leaf->live[at], (leaf->count - at) * sizeof *leaf->live);
-    leaf->live[at] = (adzi_plan_live){ begin, begin + bytes, blocks->count };
+    const size_t block = blocks->reuses ? SIZE_MAX : enlist(blocks, begin, bytes);
+    leaf->live[at] = (adzi_plan_live){ begin, begin + bytes, block };
     ++leaf->count;
     ++blocks->n_live;
-    blocks->all[blocks->count++] = (adzi_plan_block){
-        .begin = begin, .bytes = bytes, .number = -1, .first = -1, .host = ADZI_PLAN_MEMORY
-    };
     return true;
 }
 
-void adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes)
+bool adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes)
 {
     position where;
     adzi_plan_live *live = last_at(blocks, data, &where);
-    if (live == NULL) {
-        return; /* memory for the list of blocks was refused */
+    adzi_plan_block *block = live != NULL ? block_of(blocks, live) : NULL;
+    if (block == NULL) {
+        return live == NULL; /* memory for the list of blocks was refused before */
     }
-    adzi_plan_block *block = &blocks->all[live->block];
     /* A header and the elements of a tensor may share a block. Kernels do not use the header. */
     live->end = data + bytes;
     block->begin = data;
@@ -128,6 +178,7 @@ void adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes)
     block->stored = true;
     block->tensor = data != live->begin;
     block->number = blocks->n_stored++;
+    return true;
 }
 
 size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin)
@@ -139,7 +190,9 @@ size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin)
     }
     const size_t block = live->block;
     adzi_plan_leaf *leaf = blocks->leaves[where.leaf];
-    blocks->all[block].freed = true;
+    if (block != SIZE_MAX) {
+        blocks->all[block].freed = true;
+    }
     --blocks->n_live;
     --leaf->count;
     memmove(&leaf->live[where.at], &leaf->live[where.at + 1],
@@ -160,20 +213,24 @@ size_t adzi_plan_blocks_find(const adzi_plan_blocks *blocks, const char *address
     if (live == NULL) {
         return SIZE_MAX;
     }
-    const bool within = blocks->all[live->block].stored &&
+    const bool within = live->block != SIZE_MAX && blocks->all[live->block].stored &&
                         (uintptr_t)address < (uintptr_t)live->end &&
                         (uintptr_t)address >= (uintptr_t)blocks->all[live->block].begin;
     return within ? live->block : SIZE_MAX;
 }
 
-void adzi_plan_blocks_use_by_host(adzi_plan_blocks *blocks, const char *address)
+bool adzi_plan_blocks_use_by_host(adzi_plan_blocks *blocks, const char *address)
 {
     position where;
-    const adzi_plan_live *live = last_at(blocks, address, &where);
-    if (live != NULL && (uintptr_t)address < (uintptr_t)live->end) {
-        adzi_plan_block *block = &blocks->all[live->block];
+    adzi_plan_live *live = last_at(blocks, address, &where);
+    if (live == NULL || (uintptr_t)address >= (uintptr_t)live->end) {
+        return true;
+    }
+    adzi_plan_block *block = block_of(blocks, live);
+    if (block != NULL) {
         block->host_object = !block->stored;
     }
+    return block != NULL;
 }
 
 void adzi_plan_blocks_forget_living(adzi_plan_blocks *blocks)

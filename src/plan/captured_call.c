@@ -10,12 +10,6 @@
 
 enum { ARGS_ALIGNMENT = ADZI_ALIGNMENT };
 
-/* The plan to which a capture belongs. */
-static adz_plan *plan_of(adzi_capture *capture)
-{
-    return (adz_plan *)(void *)capture;
-}
-
 /* Notes why the call cannot be replayed, unless there is a reason already. The call itself is right
  * and goes on. */
 static void refuse(adzi_captured_call *c, const char *op, const char *why)
@@ -26,21 +20,17 @@ static void refuse(adzi_captured_call *c, const char *op, const char *why)
     }
 }
 
-/* adzi_grow for a list of the captured call. This memory is no part of the call. */
-static bool grow(adzi_capture *capture, void *list, size_t *capacity, size_t needed, size_t element)
+bool adzi_captured_call_grow(
+    adzi_capture *capture, void *list, size_t *capacity, size_t needed, size_t element)
 {
     capture->inside = true;
     const bool grown = adzi_grow(list, capacity, needed, element);
     capture->inside = false;
     if (!grown) {
-        plan_of(capture)->current->refused = true;
+        adzi_plan_of(capture)->current->refused = true;
     }
     return grown;
 }
-
-/* Makes room for one more element of a list of the captured call. */
-#define GROW(capture, c, list) \
-    grow((capture), &(c)->list, &(c)->list##_capacity, (c)->n_##list + 1, sizeof *(c)->list)
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
@@ -49,9 +39,9 @@ static bool grow(adzi_capture *capture, void *list, size_t *capacity, size_t nee
 static bool copy_args(
     adzi_capture *capture, adzi_plan_launch *launch, const void *args, const unsigned char *mask)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     const size_t at = (c->args_bytes + ARGS_ALIGNMENT - 1) / ARGS_ALIGNMENT * ARGS_ALIGNMENT;
-    if (!grow(capture, &c->args, &c->args_capacity, at + launch->size, 1)) {
+    if (!adzi_captured_call_grow(capture, &c->args, &c->args_capacity, at + launch->size, 1)) {
         return false;
     }
     memcpy(c->args + at, args, launch->size);
@@ -67,7 +57,7 @@ static bool copy_args(
 /* Finds the addresses among the arguments that lie in living blocks. */
 static void find_references(adzi_capture *capture, adzi_plan_launch *launch)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     launch->first_reference = c->n_references;
     size_t at;
     for (adzi_address_cursor all = adzi_addresses_of(launch); adzi_next_address(&all, &at);) {
@@ -75,14 +65,18 @@ static void find_references(adzi_capture *capture, adzi_plan_launch *launch)
         memcpy(&address, c->args + launch->args_at + at, sizeof address);
         const size_t found = adzi_plan_blocks_find(&c->blocks, address);
         if (found == SIZE_MAX) {
-            adzi_plan_blocks_use_by_host(&c->blocks, address);
+            capture->inside = true;
+            c->refused = !adzi_plan_blocks_use_by_host(&c->blocks, address) || c->refused;
+            capture->inside = false;
             continue;
         }
-        if (!GROW(capture, c, references)) {
+        if (!ADZI_GROW_CALL(capture, c, references)) {
             return;
         }
         adzi_plan_block *block = &c->blocks.all[found];
         adzi_plan_use(block, (int64_t)c->n_launches);
+        block->born = block->born < 0 ? launch->ordinal : block->born;
+        ++block->uses;
         c->references[c->n_references++] = (adzi_plan_reference){
             .block = found, .offset = (size_t)(address - block->begin), .at = at
         };
@@ -93,19 +87,23 @@ static void find_references(adzi_capture *capture, adzi_plan_launch *launch)
 static void add(adzi_capture *capture, adzi_plan_launch launch, const void *args,
     const adzi_args_layout *layout)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     launch.op = capture->op;
     launch.addresses = layout->addresses;
-    if (GROW(capture, c, launches) && copy_args(capture, &launch, args, layout->mask)) {
+    launch.ordinal = c->n_made++;
+    launch.n_arguments = c->n_arguments;
+    launch.n_numbers = c->n_numbers;
+    if (ADZI_GROW_CALL(capture, c, launches) && copy_args(capture, &launch, args, layout->mask)) {
         find_references(capture, &launch);
         c->launches[c->n_launches++] = launch;
+        adzi_stretch_launched(capture, c);
     }
 }
 
 static void launched(adzi_capture *capture, adzi_kernel kernel, const void *args,
     const adzi_args_layout *layout, size_t size, int64_t units, int64_t grain)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     adzi_plan_launch launch = { .kernel = kernel,
         .size = size,
         .units = units,
@@ -120,7 +118,7 @@ static void launched(adzi_capture *capture, adzi_kernel kernel, const void *args
 
 static void elementwise(adzi_capture *capture, const uint8_t *items, bool fills)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     memcpy(c->items, items, ADZI_ELEMENTWISE_OPERANDS);
     c->fills = fills;
 }
@@ -136,10 +134,11 @@ static void repeated(adzi_capture *capture, adzi_host_function function, const v
 
 static void updates(adzi_capture *capture, adz_tensor *const *tensors, int n)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
+    adzi_stretch_interrupt(capture, c);
     if (n > 0) {
         adzi_plan_update_begin(c, tensors, n);
-    } else if (adzi_plan_update_end(c) && GROW(capture, c, updates)) {
+    } else if (adzi_plan_update_end(c) && ADZI_GROW_CALL(capture, c, updates)) {
         c->updates[c->n_updates++] = c->update;
     }
 }
@@ -148,7 +147,7 @@ static void updates(adzi_capture *capture, adz_tensor *const *tensors, int n)
 
 static void allocated(adzi_capture *capture, char *block, size_t bytes)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     capture->inside = true;
     if (!adzi_plan_blocks_add(&c->blocks, block, bytes)) {
         c->refused = true;
@@ -158,8 +157,10 @@ static void allocated(adzi_capture *capture, char *block, size_t bytes)
 
 static void stored(adzi_capture *capture, char *data, size_t bytes)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
-    adzi_plan_blocks_store(&c->blocks, data, bytes);
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
+    capture->inside = true;
+    c->refused = !adzi_plan_blocks_store(&c->blocks, data, bytes) || c->refused;
+    capture->inside = false;
 }
 
 static bool lies_in(const void *address, const char *block, size_t bytes)
@@ -193,63 +194,15 @@ static void forget_ended(adzi_captured_call *c, const char *block, size_t bytes)
 
 static void freed(adzi_capture *capture, char *block, size_t bytes)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     forget_ended(c, block, bytes);
     const size_t i = adzi_plan_blocks_remove(&c->blocks, block);
     if (i != SIZE_MAX && c->blocks.all[i].host_object) {
         refuse(c, capture->op,
             "a kernel uses an object that the function makes and ends; make it outside");
     }
-}
-
-static uint64_t mixed(uint64_t hash, uint64_t word)
-{
-    return (hash ^ word) * 0x9e3779b97f4a7c15u;
-}
-
-/* A number that follows from the dtype, the sizes and the strides of a tensor. */
-static uint64_t layout_of(const adz_tensor *t, uint64_t offset)
-{
-    uint64_t hash = mixed(mixed(mixed(offset, t->dtype), t->rank), 0);
-    for (int i = 0; i < t->rank; ++i) {
-        hash = mixed(mixed(hash, (uint64_t)t->sizes[i]), (uint64_t)t->strides[i]);
-    }
-    return hash;
-}
-
-/* What an argument of an operator is: the number of a block that the call has made, or an address
- * outside. Numbers are odd, and addresses of elements even. */
-static adzi_plan_argument argument_of(
-    const adzi_captured_call *c, const char *op, const adz_tensor *t)
-{
-    const size_t i = adzi_plan_blocks_find(&c->blocks, t->storage->data);
-    if (i == SIZE_MAX) {
-        return (adzi_plan_argument){ (uintptr_t)t->data & ~(uintptr_t)1, layout_of(t, 0), op };
-    }
-    const adzi_plan_block *block = &c->blocks.all[i];
-    return (adzi_plan_argument){ (uintptr_t)block->number * 2 + 1,
-        layout_of(t, (uint64_t)(t->data - block->begin)), op };
-}
-
-static void entered(adzi_capture *capture, const char *op, adz_tensor *const *in, int n)
-{
-    adzi_captured_call *c = plan_of(capture)->current;
-    capture->op = op;
-    for (int i = 0; i < n; ++i) {
-        if (!adzi_is_none(in[i]) && GROW(capture, c, arguments)) {
-            c->arguments[c->n_arguments++] = argument_of(c, op, in[i]);
-        }
-    }
-}
-
-void adzi_captured_call_reads(
-    const adzi_captured_call *c, adz_tensor *const *tensors, bool *reads, size_t n)
-{
-    const size_t end = c->n_results > 0 ? c->results_at : c->n_arguments;
-    for (size_t i = 0; i < end; ++i) {
-        for (size_t k = 0; k < n; ++k) {
-            reads[k] = reads[k] || c->arguments[i].what == (uintptr_t)tensors[k]->data;
-        }
+    if (i != SIZE_MAX) {
+        adzi_plan_blocks_reuse(&c->blocks, i);
     }
 }
 
@@ -257,15 +210,15 @@ void adzi_captured_call_reads(
 
 static void number(adzi_capture *capture, double value)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
-    if (GROW(capture, c, numbers)) {
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
+    if (ADZI_GROW_CALL(capture, c, numbers)) {
         c->numbers[c->n_numbers++] = (struct adzi_plan_number){ value, capture->op, c->n_launches };
     }
 }
 
 static void sited(adzi_capture *capture, const char *file, int line)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     for (; c->n_sited < c->n_launches; ++c->n_sited) {
         c->launches[c->n_sited].file = file;
         c->launches[c->n_sited].line = line;
@@ -284,8 +237,8 @@ static bool is_constant(const adzi_captured_call *c, const adz_tensor *t)
 
 static void constant(adzi_capture *capture, adz_tensor *t)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
-    if (GROW(capture, c, constants)) {
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
+    if (ADZI_GROW_CALL(capture, c, constants)) {
         c->constants[c->n_constants++] = adzi_retain(t);
     }
 }
@@ -302,19 +255,19 @@ static bool is_written(const adzi_captured_call *c, const adz_tensor *t)
 
 static void written(adzi_capture *capture, adz_tensor *t)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     if (is_constant(c, t)) {
         refuse(c, capture->op,
             "it changes elements that the host has written; change a copy (adz_clone)");
     }
-    if (!is_written(c, t) && GROW(capture, c, written)) {
+    if (!is_written(c, t) && ADZI_GROW_CALL(capture, c, written)) {
         c->written[c->n_written++] = t->storage;
     }
 }
 
 static bool host_may_use(adzi_capture *capture, const adz_tensor *t)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     if (is_constant(c, t)) {
         return true;
     }
@@ -328,14 +281,14 @@ static bool host_may_use(adzi_capture *capture, const adz_tensor *t)
 
 static bool host_may_read(adzi_capture *capture, const adz_tensor *t)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     if (host_may_use(capture, t)) {
         return true;
     }
     if (is_written(c, t) || adzi_plan_blocks_find(&c->blocks, t->storage->data) != SIZE_MAX) {
         return false;
     }
-    if (GROW(capture, c, seen)) {
+    if (ADZI_GROW_CALL(capture, c, seen)) {
         c->seen[c->n_seen++] = (struct adzi_plan_seen){ t->storage, t->storage->version };
     }
     return true;
@@ -343,20 +296,20 @@ static bool host_may_read(adzi_capture *capture, const adz_tensor *t)
 
 static void gradient(adzi_capture *capture, adzi_gradient *g)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     for (size_t i = 0; i < c->n_gradients; ++i) {
         if (c->gradients[i].gradient == g) {
             return;
         }
     }
-    if (GROW(capture, c, gradients)) {
+    if (ADZI_GROW_CALL(capture, c, gradients)) {
         c->gradients[c->n_gradients++] = (struct adzi_plan_gradient){ .gradient = g };
     }
 }
 
 static bool computed(adzi_capture *capture, const adz_tensor *t)
 {
-    const adzi_captured_call *c = plan_of(capture)->current;
+    const adzi_captured_call *c = adzi_plan_of(capture)->current;
     const size_t block = adzi_plan_blocks_find(&c->blocks, t->storage->data);
     const bool used = block != SIZE_MAX && c->blocks.all[block].first >= 0;
     return (t->numel == 0 || used) && !is_constant(c, t);
@@ -365,13 +318,13 @@ static bool computed(adzi_capture *capture, const adz_tensor *t)
 /* Keeps the first tensor of a buffer that is replaced several times. */
 static void replaced(adzi_capture *capture, adz_module *module, const char *name, adz_tensor *old)
 {
-    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
     for (size_t i = 0; i < c->n_carried; ++i) {
         if (c->carried[i].module == module && strcmp(c->carried[i].name, name) == 0) {
             return;
         }
     }
-    if (GROW(capture, c, carried)) {
+    if (ADZI_GROW_CALL(capture, c, carried)) {
         c->carried[c->n_carried++] =
             (struct adzi_plan_carried){ adz_module_keep(module), name, adzi_retain(old) };
     }
@@ -382,7 +335,7 @@ static void loop(adzi_capture *capture, const char *op, adzi_loop_mark mark, int
     (void)op;
     (void)mark;
     (void)step;
-    plan_of(capture)->current->repeats = true;
+    adzi_plan_of(capture)->current->repeats = true;
 }
 
 void adzi_capture_init(adzi_capture *capture)
@@ -396,7 +349,7 @@ void adzi_capture_init(adzi_capture *capture)
         .stored = stored,
         .constant = constant,
         .written = written,
-        .entered = entered,
+        .entered = adzi_plan_entered,
         .computed = computed,
         .host_may_use = host_may_use,
         .host_may_read = host_may_read,
@@ -432,6 +385,7 @@ void adzi_captured_call_free(adzi_captured_call *c)
         adzi_drop(c->carried[i].tensor);
     }
     adzi_plan_blocks_free(&c->blocks);
+    adzi_stretches_free(&c->stretches);
     adzi_free(c->updates, c->updates_capacity * sizeof *c->updates);
     adzi_free(c->seen, c->seen_capacity * sizeof *c->seen);
     adzi_free(c->numbers, c->numbers_capacity * sizeof *c->numbers);
@@ -470,6 +424,7 @@ bool adzi_captured_call_carry(const char *op, adzi_captured_call *c)
 bool adzi_captured_call_close(adzi_captured_call *c)
 {
     adzi_plan_close_modes(c);
+    adzi_stretch_close(c);
     for (size_t i = 0; i < c->n_gradients; ++i) {
         c->gradients[i].grad = c->gradients[i].gradient->grad;
     }
@@ -491,6 +446,9 @@ bool adzi_captured_call_close(adzi_captured_call *c)
     }
     for (size_t i = 0; i < c->n_launches; ++i) {
         c->launches[i].args = c->args + c->launches[i].args_at;
+    }
+    if (c->stretches.torn) {
+        return true; /* the call is not used any further */
     }
     adzi_plan_move_updates(c);
     return adzi_plan_arrange(c);

@@ -59,6 +59,11 @@ static bool same_numbers(
             return false;
         }
     }
+    if (a->stretches.numbers != b->stretches.numbers) {
+        snprintf(
+            out->text, out->size, "a number in a step of a loop is another one now; %s", advice);
+        return false;
+    }
     return true;
 }
 
@@ -194,6 +199,11 @@ static bool same_arguments(
                 y->op);
             return false;
         }
+    }
+    if (a->stretches.arguments != b->stretches.arguments) {
+        snprintf(out->text, out->size,
+            "an argument in a step of a loop is another tensor each time, or has another shape");
+        return false;
     }
     return true; /* another number of launches is noticed, and views compute nothing */
 }

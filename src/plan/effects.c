@@ -16,18 +16,34 @@ static const adzi_captured_call *call_of(const adzi_capture *capture)
 adzi_plan_position adzi_plan_position_of(const adzi_capture *capture)
 {
     const adzi_captured_call *c = call_of(capture);
-    return (adzi_plan_position){ c->n_launches, c->blocks.count };
+    return (adzi_plan_position){ c->n_made, c->blocks.n_stored };
+}
+
+/* The first launch that is held from an ordinal on. */
+static size_t launch_at(const adzi_captured_call *c, int64_t ordinal)
+{
+    size_t low = 0, high = c->n_launches;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (c->launches[middle].ordinal < ordinal) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
 }
 
 /* Whether a launch writes to memory that is none of the blocks from the n-th on. */
-static bool changes(const adzi_captured_call *c, const adzi_plan_launch *l, size_t n)
+static bool changes(const adzi_captured_call *c, const adzi_plan_launch *l, int64_t n)
 {
     adzi_fold_walk walk = adzi_fold_begin(c, l);
     const adzi_plan_reference *reference;
     for (size_t at; adzi_fold_next(&walk, &at, &reference);) {
         uintptr_t address;
         memcpy(&address, c->args + l->args_at + at, sizeof address);
-        const bool older = reference == NULL ? address != 0 : reference->block < n;
+        const bool older =
+            reference == NULL ? address != 0 : c->blocks.all[reference->block].number < n;
         if (older && walk.all.table->reads == 0) {
             return true;
         }
@@ -38,7 +54,7 @@ static bool changes(const adzi_captured_call *c, const adzi_plan_launch *l, size
 const char *adzi_plan_changed_since(const adzi_capture *capture, adzi_plan_position from)
 {
     const adzi_captured_call *c = call_of(capture);
-    for (size_t i = from.launches; i < c->n_launches; ++i) {
+    for (size_t i = launch_at(c, from.launches); i < c->n_launches; ++i) {
         if (changes(c, &c->launches[i], from.blocks)) {
             return c->launches[i].op;
         }
@@ -46,15 +62,25 @@ const char *adzi_plan_changed_since(const adzi_capture *capture, adzi_plan_posit
     return NULL;
 }
 
-const char *adzi_plan_differs(const adzi_capture *capture, size_t first, size_t second, size_t n)
+const char *adzi_plan_differs(const adzi_capture *capture, int64_t first, int64_t second, int64_t n)
 {
     const adzi_captured_call *c = call_of(capture);
-    for (size_t i = 0; i < n && c->masked; ++i) {
-        if (!adzi_fold_are_equal(c, &c->launches[first + i], &c->launches[second + i])) {
-            return c->launches[second + i].op;
+    const size_t one = launch_at(c, first), other = launch_at(c, second);
+    for (size_t i = 0; i < (size_t)n && c->masked; ++i) {
+        if (!adzi_fold_are_equal(c, &c->launches[one + i], &c->launches[other + i])) {
+            return c->launches[other + i].op;
         }
     }
     return NULL;
+}
+
+void adzi_plan_hold(adzi_capture *capture, bool on)
+{
+    adzi_captured_call *c = ((adz_plan *)(void *)capture)->current;
+    if (on) {
+        adzi_stretch_interrupt(capture, c);
+    }
+    c->stretches.held += on ? 1 : -1;
 }
 
 /* ---- probes ---------------------------------------------------------------------------------- */
@@ -126,6 +152,9 @@ bool adzi_plan_drop_probes(adzi_captured_call *c)
     }
     const size_t kept = move_launches(c, moved);
     move_references(c, moved, kept);
+    for (size_t i = 0; i < c->stretches.count; ++i) { /* in which no probe lies */
+        c->stretches.all[i].begin = moved[c->stretches.all[i].begin];
+    }
     c->n_launches = c->n_sited = kept;
     adzi_free(moved, bytes);
     adzi_plan_find_uses(c);

@@ -4,9 +4,9 @@
 
 #include "base/capture.h"
 
-/** How many launches a captured call has made, and how many blocks of memory. */
+/** How many launches a captured call has made, and how many blocks that kernels use. */
 typedef struct adzi_plan_position {
-    size_t launches, blocks;
+    int64_t launches, blocks;
 } adzi_plan_position;
 
 /** Where the call that runs is. */
@@ -19,6 +19,11 @@ const char *adzi_plan_changed_since(const adzi_capture *capture, adzi_plan_posit
 /** The first operator of the n launches from `first` on that differs, in more than its addresses,
  * from its twin among those from `second` on. NULL if there is none, and if numbers cannot be
  * compared. */
-const char *adzi_plan_differs(const adzi_capture *capture, size_t first, size_t second, size_t n);
+const char *adzi_plan_differs(
+    const adzi_capture *capture, int64_t first, int64_t second, int64_t n);
+
+/** All launches that follow are held (Note [Stretches]), until they need not be: adzi_plan_differs
+ * compares launches that are held. Calls may be nested. */
+void adzi_plan_hold(adzi_capture *capture, bool on);
 
 #endif

@@ -27,26 +27,6 @@
 
 #include "base/alloc.h"
 
-enum { MOST_TURNS = 4 }; /* tensors that take turns in a carry */
-
-/* The difference of two values. */
-typedef struct difference {
-    bool exists;
-    int64_t member;
-    uintptr_t where;
-} difference;
-
-static difference difference_of(const adzi_fold_value *a, const adzi_fold_value *b)
-{
-    return (difference){ a->kind == b->kind && a->of == b->of, b->member - a->member,
-        b->where - a->where };
-}
-
-static bool same_difference(const difference *a, const difference *b)
-{
-    return a->exists && b->exists && a->member == b->member && a->where == b->where;
-}
-
 /* ---- families -------------------------------------------------------------------------------- */
 
 /* Gives each run its slots. */
@@ -71,15 +51,18 @@ static void count_slots(adzi_folding *f)
 static size_t find_births(
     adzi_folding *f, size_t run, const adzi_plan_launch *l, int64_t t, size_t slot)
 {
-    const int64_t i = l - f->c->launches;
     adzi_fold_walk walk = adzi_fold_begin(f->c, l);
     const adzi_plan_reference *reference;
     for (size_t at; adzi_fold_next(&walk, &at, &reference); ++slot) {
         const adzi_plan_block *b = reference != NULL ? &f->c->blocks.all[reference->block] : NULL;
-        if (b == NULL || b->first != i || !b->freed || f->family_of[reference->block] != SIZE_MAX) {
+        if (b == NULL || b->born != l->ordinal || (!b->freed && !f->captures) ||
+            f->family_of[reference->block] != SIZE_MAX) {
             continue;
         }
         adzi_fold_family *of = &f->families[slot];
+        if (f->runs[run].stretch != 0 && of->bytes != b->bytes) {
+            continue; /* the stretch has members of one size */
+        }
         of->uneven = of->uneven || (of->bytes != 0 && of->bytes != b->bytes);
         of->bytes = b->bytes;
         of->run = run;
@@ -89,16 +72,56 @@ static size_t find_births(
     return slot;
 }
 
+/* The slot of a run that is a slot of a stretch; SIZE_MAX if no run has the stretch. */
+static size_t slot_of_stretch(const adzi_folding *f, size_t slot, size_t *run)
+{
+    for (size_t i = 0; i < f->n_runs; ++i) {
+        const size_t k = f->runs[i].stretch;
+        const adzi_stretch *s = k != 0 ? &f->c->stretches.all[k - 1] : NULL;
+        if (s != NULL && slot - s->first_slot < s->n_slots) {
+            *run = i;
+            return f->runs[i].first_slot + (slot - s->first_slot);
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Blocks that were made in stretches are members already. While the call is captured, the families
+ * of stretches are those with their numbers. */
+static void find_members(adzi_folding *f)
+{
+    for (size_t i = 0; i < f->n_blocks; ++i) {
+        const adzi_plan_block *b = &f->c->blocks.all[i];
+        size_t run = 0;
+        size_t slot = b->slot == 0  ? SIZE_MAX
+                      : f->captures ? b->slot - 1
+                                    : slot_of_stretch(f, b->slot - 1, &run);
+        if (slot == SIZE_MAX) {
+            continue;
+        }
+        if (!b->freed && !f->captures) {
+            f->c->stretches.torn =
+                f->c->stretches.torn || adzi_fold_is_left_out(&f->runs[run], b->member);
+            continue;
+        }
+        f->family_of[i] = slot;
+        f->member_of[i] = b->member;
+        f->families[slot].bytes = b->bytes;
+        f->families[slot].run = run;
+    }
+}
+
 static void find_families(adzi_folding *f)
 {
     for (size_t i = 0; i < f->n_families; ++i) {
         f->families[i] = (adzi_fold_family){ .low = INT64_MAX, .high = -1, .positions = 1 };
     }
+    find_members(f);
     for (size_t i = 0; i < f->n_runs; ++i) {
         const adzi_fold_run *r = &f->runs[i];
         for (int64_t t = 0; t < r->times; ++t) {
             size_t slot = r->first_slot;
-            for (size_t k = 0; k < r->period; ++k) {
+            for (size_t k = 0; k < r->period && !adzi_fold_is_left_out(r, t); ++k) {
                 slot = find_births(f, i, adzi_fold_launch(f, r, t, k), t, slot);
             }
         }
@@ -111,7 +134,7 @@ static void find_families(adzi_folding *f)
  * that. */
 typedef struct history {
     adzi_fold_value *values;
-    difference *differences;
+    adzi_fold_difference *differences;
 } history;
 
 /* Goes on to time t. Whether all slots follow a straight line from time t - 2 on. */
@@ -125,13 +148,22 @@ static bool is_straight(const adzi_folding *f, const adzi_fold_run *r, int64_t t
         const adzi_plan_reference *reference;
         for (size_t at; adzi_fold_next(&walk, &at, &reference); ++slot) {
             const adzi_fold_value v = adzi_fold_value_of(f, l, at, reference);
-            const difference d = difference_of(&h->values[slot], &v);
-            straight = straight && same_difference(&d, &h->differences[slot]);
+            const adzi_fold_difference d = adzi_fold_difference_of(&h->values[slot], &v);
+            straight = straight && adzi_fold_same_difference(&d, &h->differences[slot]);
             h->values[slot] = v;
             h->differences[slot] = d;
         }
     }
     return straight;
+}
+
+/* Goes on over the times that are left out, in which all slots follow straight lines. */
+static void go_over(const adzi_fold_run *r, history *h)
+{
+    for (size_t slot = 0; slot < r->n_slots; ++slot) {
+        h->values[slot].member += r->left_out * h->differences[slot].member;
+        h->values[slot].where += (uintptr_t)r->left_out * h->differences[slot].where;
+    }
 }
 
 /* Finds the longest stretch of times whose slots follow straight lines. */
@@ -142,6 +174,14 @@ static void find_stretch(const adzi_folding *f, adzi_fold_run *r, history *h)
     memset(h->differences, 0, r->n_slots * sizeof *h->differences);
     r->low = r->high = 0;
     for (int64_t t = 0; t < r->times; ++t) {
+        if (r->left_out > 0 && t == r->before) {
+            go_over(r, h);
+            length += r->left_out; /* the line begins at the two times before them */
+            t += r->left_out;
+            if (t == r->times) {
+                break;
+            }
+        }
         length = is_straight(f, r, t, h) ? length + 1 : 0;
         if (length > most) {
             most = length;
@@ -157,12 +197,12 @@ static bool find_loops(adzi_folding *f)
     for (size_t i = 0; i < f->n_runs; ++i) {
         most = f->runs[i].n_slots > most ? f->runs[i].n_slots : most;
     }
-    const size_t bytes = most * (sizeof(adzi_fold_value) + sizeof(difference));
+    const size_t bytes = most * (sizeof(adzi_fold_value) + sizeof(adzi_fold_difference));
     history h = { .values = adzi_alloc(bytes) };
     if (h.values == NULL) {
         return false;
     }
-    h.differences = (difference *)(void *)(h.values + most);
+    h.differences = (adzi_fold_difference *)(void *)(h.values + most);
     for (size_t i = 0; i < f->n_runs; ++i) {
         find_stretch(f, &f->runs[i], &h);
     }
@@ -249,7 +289,7 @@ static void use_run(adzi_folding *f, const adzi_fold_run *r, bool only_members)
 {
     for (int64_t t = 0; t < r->times; ++t) {
         const bool inside = t >= r->low && t < r->high;
-        if (t > r->low && inside) {
+        if ((t > r->low && inside) || adzi_fold_is_left_out(r, t)) {
             continue; /* the loop has been looked at as a whole */
         }
         for (size_t k = 0; k < r->period && (inside || !only_members); ++k) {
@@ -273,7 +313,7 @@ static void find_positions(adzi_folding *f)
         const adzi_fold_run *r = next < f->n_runs ? &f->runs[next] : NULL;
         if (r != NULL && r->begin == i) {
             use_run(f, r, false);
-            i += (size_t)r->times * r->period;
+            i += adzi_fold_length(r);
             ++next;
         } else {
             for_slots(f, NULL, 0, &f->c->launches[i], &f->c->launches[i], use_alone);
@@ -304,6 +344,14 @@ static bool has_loops(const adzi_folding *f)
     return some;
 }
 
+bool adzi_fold_widen(adzi_fold_run *r, int64_t factor)
+{
+    const bool wide = r->units / factor >= ADZI_FOLD_LEAST_TIMES;
+    r->period = r->unit * (size_t)(wide ? factor : 1);
+    r->times = wide ? r->units / factor : r->units;
+    return wide;
+}
+
 /* The addresses of a run without a loop may follow straight lines in each second, third or further
  * time, as if two tensors take turns. Makes the periods of these runs `factor` times the shortest
  * ones. Returns whether there are any. */
@@ -312,21 +360,17 @@ static bool widen(const adzi_folding *f, int64_t factor)
     bool some = false;
     for (size_t i = 0; i < f->n_runs; ++i) {
         adzi_fold_run *r = &f->runs[i];
-        if (!has_loop(r)) {
-            const bool wide = r->units / factor >= ADZI_FOLD_LEAST_TIMES;
-            r->period = r->unit * (size_t)(wide ? factor : 1);
-            r->times = wide ? r->units / factor : r->units;
-            some = some || wide;
+        if (!has_loop(r) && r->stretch == 0) {
+            some = adzi_fold_widen(r, factor) || some;
         }
     }
     return some;
 }
 
-/* Finds families and loops with the periods that the runs have. */
-static bool look(adzi_folding *f)
+bool adzi_fold_look(adzi_folding *f)
 {
     adzi_free(f->families, f->n_families * sizeof *f->families);
-    f->n_families = 0;
+    f->n_families = f->first_slot;
     count_slots(f);
     f->families = adzi_alloc(f->n_families * sizeof *f->families);
     if (f->families == NULL) {
@@ -338,34 +382,54 @@ static bool look(adzi_folding *f)
     return find_loops(f);
 }
 
+bool adzi_fold_begin_families(adzi_folding *f)
+{
+    f->n_blocks = f->c->blocks.count;
+    f->family_of = adzi_alloc_zero(f->n_blocks * (sizeof *f->family_of + sizeof *f->member_of));
+    f->member_of = (int64_t *)(void *)(f->family_of != NULL ? f->family_of + f->n_blocks : NULL);
+    return f->family_of != NULL;
+}
+
+void adzi_fold_end_families(adzi_folding *f)
+{
+    adzi_free(f->families, f->n_families * sizeof *f->families);
+    adzi_free(f->family_of, f->n_blocks * (sizeof *f->family_of + sizeof *f->member_of));
+}
+
+/* Whether the loops contain all times that were left out. */
+static bool are_whole(const adzi_folding *f)
+{
+    bool whole = !f->c->stretches.torn;
+    for (size_t i = 0; i < f->n_runs; ++i) {
+        const adzi_fold_run *r = &f->runs[i];
+        whole = whole && (r->left_out == 0 || (has_loop(r) && r->low + 2 <= r->before &&
+                                                  r->high > r->before + r->left_out));
+    }
+    return whole;
+}
+
 static bool fold(adzi_folding *f)
 {
-    const size_t bytes = f->n_blocks * (sizeof *f->family_of + sizeof *f->member_of);
-    f->family_of = adzi_alloc_zero(bytes);
-    if (f->family_of == NULL) {
-        return false;
+    bool good = adzi_fold_begin_families(f) && adzi_fold_look(f);
+    for (int64_t factor = 2; factor <= ADZI_FOLD_MOST_TURNS && good && widen(f, factor); ++factor) {
+        good = adzi_fold_look(f);
     }
-    f->member_of = (int64_t *)(void *)(f->family_of + f->n_blocks);
-    bool good = look(f);
-    for (int64_t factor = 2; factor <= MOST_TURNS && good && widen(f, factor); ++factor) {
-        good = look(f);
-    }
-    if (good && has_loops(f)) {
+    f->c->stretches.torn = good && !are_whole(f);
+    if (good && has_loops(f) && !f->c->stretches.torn) {
         find_positions(f);
         good = adzi_fold_write(f);
     }
-    adzi_free(f->families, f->n_families * sizeof *f->families);
-    adzi_free(f->family_of, bytes);
+    adzi_fold_end_families(f);
     return good;
 }
 
 bool adzi_plan_fold(adzi_captured_call *c)
 {
-    adzi_folding f = { .c = c, .n_blocks = c->blocks.count };
+    adzi_folding f = { .c = c };
     if (!c->repeats || !c->masked) {
         return true; /* bytes without meaning between the numbers cannot be compared */
     }
-    bool good = adzi_fold_find_runs(c, &f.runs, &f.n_runs, &f.runs_capacity);
+    bool good = adzi_fold_find_runs(c, 0, &f.runs, &f.n_runs, &f.runs_capacity);
     if (good && f.n_runs > 0) {
         good = fold(&f);
     }

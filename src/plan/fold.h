@@ -18,16 +18,31 @@ typedef struct adzi_fold_run {
     size_t first_slot; /* each address of the launches of one time is a slot, and slots are counted
                           through all runs */
     size_t n_slots;
+    size_t stretch;           /* counted from 1; 0 for none */
+    int64_t before, left_out; /* of the stretch */
 } adzi_fold_run;
+
+/** Whether launches of a time are not held. */
+static inline bool adzi_fold_is_left_out(const adzi_fold_run *r, int64_t t)
+{
+    return t >= r->before && t < r->before + r->left_out;
+}
+
+/** How many launches of a run are held. */
+static inline size_t adzi_fold_length(const adzi_fold_run *r)
+{
+    return (size_t)(r->times - r->left_out) * r->period;
+}
 
 /** Whether two launches of a call differ in addresses alone. */
 bool adzi_fold_are_equal(
     const adzi_captured_call *call, const adzi_plan_launch *a, const adzi_plan_launch *b);
 
-/** Finds the runs among the launches of a call, in order. They do not overlap. The caller frees the
- * list, of the length `capacity`. False if memory was refused. */
+/** Finds the runs among the launches of a call from `from` on, in order, those of stretches with
+ * the others. They do not overlap. The caller frees the list, of the length `capacity`. False if
+ * memory was refused. */
 bool adzi_fold_find_runs(
-    const adzi_captured_call *call, adzi_fold_run **runs, size_t *n, size_t *capacity);
+    const adzi_captured_call *call, size_t from, adzi_fold_run **runs, size_t *n, size_t *capacity);
 
 /** The addresses of a launch in order, each with the reference there. */
 typedef struct adzi_fold_walk {
@@ -76,6 +91,8 @@ typedef struct adzi_folding {
     size_t *family_of;  /* of each block; SIZE_MAX for none */
     int64_t *member_of; /* which member of it the block is */
     size_t n_blocks;
+    bool captures;     /* the call has not ended, so blocks that are alive may be members */
+    size_t first_slot; /* the slots before belong to stretches: see adzi_stretch */
 } adzi_folding;
 
 /** What is in a slot at one time. */
@@ -86,14 +103,48 @@ typedef struct adzi_fold_value {
     uintptr_t where; /* the offset in the block; outside the address */
 } adzi_fold_value;
 
+/** The difference of two values. */
+typedef struct adzi_fold_difference {
+    bool exists;
+    int64_t member;
+    uintptr_t where;
+} adzi_fold_difference;
+
+static inline adzi_fold_difference adzi_fold_difference_of(
+    const adzi_fold_value *a, const adzi_fold_value *b)
+{
+    return (adzi_fold_difference){ a->kind == b->kind && a->of == b->of, b->member - a->member,
+        b->where - a->where };
+}
+
+static inline bool adzi_fold_same_difference(
+    const adzi_fold_difference *a, const adzi_fold_difference *b)
+{
+    return a->exists && b->exists && a->member == b->member && a->where == b->where;
+}
+
+enum { ADZI_FOLD_MOST_TURNS = 4 }; /* tensors that take turns in a carry */
+
+/** Makes the period of a run `factor` times the shortest one, if it has enough times. */
+bool adzi_fold_widen(adzi_fold_run *run, int64_t factor);
+
+/** Makes room for families and members. False if memory was refused. */
+bool adzi_fold_begin_families(adzi_folding *folding);
+
+void adzi_fold_end_families(adzi_folding *folding);
+
+/** Finds families and loops with the periods that the runs have. False if memory was refused. */
+bool adzi_fold_look(adzi_folding *folding);
+
 /** Writes the launches of the call again, with those of a loop once, and frees what is not used any
  * more. False if memory was refused. */
 bool adzi_fold_write(adzi_folding *folding);
 
-/** Launch k of a run at time t. */
+/** Launch k of a run at time t, which is not left out. */
 static inline const adzi_plan_launch *adzi_fold_launch(
     const adzi_folding *f, const adzi_fold_run *r, int64_t t, size_t k)
 {
+    t -= t >= r->before ? r->left_out : 0;
     return &f->c->launches[r->begin + (size_t)t * r->period + k];
 }
 

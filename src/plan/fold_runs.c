@@ -77,18 +77,21 @@ bool adzi_fold_are_equal(
     return true;
 }
 
-/* What the search knows of all launches: their numbers, and the next launch of an equal number; n
- * for none. */
+/* What the search knows of the launches from `from` on, which it counts from there: their numbers,
+ * and the next launch of an equal number; n for none. */
 typedef struct search {
+    const adzi_captured_call *c;
+    size_t from;
     uint64_t *hashes;
     size_t *next, *heads; /* heads: by number, the launch found last, plus 1 */
     size_t n, n_heads;
+    size_t end; /* up to which runs are looked for */
 } search;
 
-static void find_next(const adzi_captured_call *c, search *s)
+static void find_next(search *s)
 {
     for (size_t i = s->n; i-- > 0;) {
-        const uint64_t hash = s->hashes[i] = hash_of(c, &c->launches[i]);
+        const uint64_t hash = s->hashes[i] = hash_of(s->c, &s->c->launches[s->from + i]);
         size_t at = (size_t)(hash >> 7) % s->n_heads;
         while (s->heads[at] != 0 && s->hashes[s->heads[at] - 1] != hash) {
             at = (at + 1) % s->n_heads;
@@ -102,7 +105,7 @@ static void find_next(const adzi_captured_call *c, search *s)
 static size_t common(const search *s, size_t i, size_t j)
 {
     size_t length = 0;
-    while (j + length < s->n && s->hashes[i + length] == s->hashes[j + length]) {
+    while (j + length < s->end && s->hashes[i + length] == s->hashes[j + length]) {
         ++length;
     }
     return length;
@@ -111,9 +114,9 @@ static size_t common(const search *s, size_t i, size_t j)
 /* The run from launch i on that covers the most launches; its period is 0 if there is none. */
 static adzi_fold_run longest(const search *s, size_t i)
 {
-    adzi_fold_run best = { .begin = i };
+    adzi_fold_run best = { .begin = s->from + i };
     size_t covered = 0, tried = 0;
-    for (size_t j = s->next[i]; j < s->n && j - i <= MOST_PERIOD && tried < MOST_PERIODS;
+    for (size_t j = s->next[i]; j < s->end && j - i <= MOST_PERIOD && tried < MOST_PERIODS;
          j = s->next[j], ++tried) {
         const size_t period = j - i;
         if (best.period != 0 && period % best.period == 0) {
@@ -162,28 +165,99 @@ static bool is_balanced(const adzi_captured_call *c, const adzi_fold_run *run)
     return depth == 0;
 }
 
-static bool find_runs(
-    const adzi_captured_call *c, const search *s, adzi_fold_run **runs, size_t *n, size_t *capacity)
+/* Whether launches that are never computed lie in a run. They are left out of the plan later. */
+static bool has_probe(const adzi_captured_call *c, const adzi_fold_run *run)
 {
-    for (size_t i = 0; i < s->n;) {
+    bool some = false;
+    for (size_t k = 0; k < run->period && !some; ++k) {
+        const adzi_plan_launch *l = &c->launches[run->begin + k];
+        adzi_mark_args args = { 0 };
+        if (l->function == adzi_mark) {
+            memcpy(&args, c->args + l->args_at, sizeof args);
+        }
+        some = args.kind == ADZI_MARK_PROBE || args.kind == ADZI_MARK_PROBED;
+    }
+    return some;
+}
+
+/* The run of a stretch, with the equal times that follow what was left out, up to `end`. */
+static adzi_fold_run run_of(const adzi_captured_call *c, size_t stretch, size_t end)
+{
+    const adzi_stretch *s = &c->stretches.all[stretch];
+    adzi_fold_run run = { .begin = s->begin,
+        .period = s->period,
+        .unit = s->unit,
+        .stretch = stretch + 1,
+        .before = s->before,
+        .left_out = s->left_out };
+    const size_t behind = s->begin + (size_t)s->before * s->period;
+    size_t i = behind;
+    while (i < end && adzi_fold_are_equal(c, &c->launches[i - s->period], &c->launches[i])) {
+        ++i;
+    }
+    run.times = s->before + s->left_out + (int64_t)((i - behind) / s->period);
+    run.units = run.times * (int64_t)(s->period / s->unit);
+    return run;
+}
+
+typedef struct run_list {
+    adzi_fold_run **runs;
+    size_t *n, *capacity;
+} run_list;
+
+static bool add_run(const run_list *list, const adzi_fold_run *run)
+{
+    if (!adzi_grow(list->runs, list->capacity, *list->n + 1, sizeof **list->runs)) {
+        return false;
+    }
+    (*list->runs)[(*list->n)++] = *run;
+    return true;
+}
+
+/* Finds the runs from launch i up to s->end. */
+static bool find_between(const search *s, size_t i, const run_list *list)
+{
+    while (i < s->end) {
         const adzi_fold_run run = longest(s, i);
-        if (run.period == 0 || !is_balanced(c, &run) || !holds(c, &run)) {
+        if (run.period == 0 || !is_balanced(s->c, &run) || has_probe(s->c, &run) ||
+            !holds(s->c, &run)) {
             ++i;
             continue;
         }
-        if (!adzi_grow(runs, capacity, *n + 1, sizeof **runs)) {
+        if (!add_run(list, &run)) {
             return false;
         }
-        (*runs)[(*n)++] = run;
         i += (size_t)run.times * run.period;
     }
     return true;
 }
 
-bool adzi_fold_find_runs(
-    const adzi_captured_call *c, adzi_fold_run **runs, size_t *n, size_t *capacity)
+/* Finds the runs between stretches, and adds those of the stretches. */
+static bool find_runs(search *s, const run_list *list)
 {
-    search s = { .n = c->n_launches, .n_heads = 2 * c->n_launches + 1 };
+    const adzi_stretches *stretches = &s->c->stretches;
+    size_t i = 0;
+    bool good = true;
+    for (size_t k = 0; k < stretches->count && good; ++k) {
+        if (stretches->all[k].begin < s->from) {
+            continue;
+        }
+        s->end = stretches->all[k].begin - s->from;
+        const size_t next =
+            k + 1 < stretches->count ? stretches->all[k + 1].begin : s->c->n_launches;
+        const adzi_fold_run run = run_of(s->c, k, next);
+        good = find_between(s, i, list) && add_run(list, &run);
+        i = run.begin + adzi_fold_length(&run) - s->from;
+    }
+    s->end = s->n;
+    return good && find_between(s, i, list);
+}
+
+bool adzi_fold_find_runs(
+    const adzi_captured_call *c, size_t from, adzi_fold_run **runs, size_t *n, size_t *capacity)
+{
+    search s = { .c = c, .from = from, .n = c->n_launches - from };
+    s.n_heads = 2 * s.n + 1;
     const size_t bytes = s.n * (sizeof *s.hashes + sizeof *s.next) + s.n_heads * sizeof *s.heads;
     *runs = NULL;
     *n = *capacity = 0;
@@ -193,8 +267,8 @@ bool adzi_fold_find_runs(
     }
     s.next = (size_t *)(void *)(s.hashes + s.n);
     s.heads = s.next + s.n;
-    find_next(c, &s);
-    const bool good = find_runs(c, &s, runs, n, capacity);
+    find_next(&s);
+    const bool good = find_runs(&s, &(run_list){ runs, n, capacity });
     adzi_free(s.hashes, bytes);
     return good;
 }

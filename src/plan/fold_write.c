@@ -148,8 +148,8 @@ static bool write_run(adzi_folding *f, written *w, const adzi_fold_run *r)
                 return false;
             }
         }
-        for (size_t k = 0; k < r->period; ++k) {
-            const size_t i = r->begin + (size_t)t * r->period + k;
+        for (size_t k = 0; k < r->period && !adzi_fold_is_left_out(r, t); ++k) {
+            const size_t i = (size_t)(adzi_fold_launch(f, r, t, k) - f->c->launches);
             if (t > r->low && t < r->high) {
                 w->moved[i] = loop + k;
             } else {
@@ -168,7 +168,7 @@ static bool write_launches(adzi_folding *f, written *w)
             if (!write_run(f, w, r)) {
                 return false;
             }
-            i += (size_t)r->times * r->period;
+            i += adzi_fold_length(r);
             ++r;
         } else {
             write_launch(f, w, i++);

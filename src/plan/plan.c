@@ -99,6 +99,7 @@ static adz_status capture(const char *op, adz_plan *plan)
         adzi_fail_memory(op, sizeof *plan->current);
         return ADZ_ERR_MEMORY;
     }
+    plan->current->stretches.off = plan->unrolls;
     if (!adzi_through_door(&door, call_captured, &(captured){ op, plan })) {
         return adz_error_code();
     }
@@ -158,6 +159,11 @@ static adz_status differ(const char *op, adz_plan *plan, const char *text)
 static adz_status compare(const char *op, adz_plan *plan)
 {
     char text[sizeof plan->refusal] = "";
+    if (plan->current->stretches.torn) {
+        forget(plan);
+        plan->unrolls = true;
+        return ADZ_OK;
+    }
     const bool agree = adzi_captured_calls_agree(plan->last, plan->current, text, sizeof text);
     adzi_captured_call_free(plan->last);
     plan->last = plan->current;

@@ -28,51 +28,9 @@
 #include "base/capture.h"
 #include "base/handle.h"
 #include "base/threads/marks.h"
+#include "plan/blocks.h"
 #include "plan/snapshot.h"
-
-/** A block that was allocated while the function ran. */
-typedef struct adzi_plan_block {
-    char *begin;
-    size_t bytes;
-    bool stored;         /* kernels use it: a tensor's elements, or working memory */
-    bool tensor;         /* they are a tensor's elements, which only kernels write */
-    bool freed;          /* its owner gave it back before the function returned */
-    bool returned;       /* a result of the function lies in it */
-    bool host_object;    /* not for kernels alone, but a kernel refers to it */
-    bool within_step;    /* a step of a loop writes and reads it, and nothing else does */
-    int64_t number;      /* counts the blocks that kernels use */
-    int64_t first, last; /* the launches that refer to it; first is -1 if none does */
-    size_t host;         /* the block in which it lies, an index in `all`; else ADZI_PLAN_MEMORY */
-    size_t offset;       /* its location there, or in the plan's memory */
-} adzi_plan_block;
-
-/** Says that a block lies in the plan's own memory and in no other block. */
-#define ADZI_PLAN_MEMORY SIZE_MAX
-
-/** A block that is alive. */
-typedef struct adzi_plan_live {
-    char *begin, *end; /* what an address is compared with */
-    size_t block;      /* an index in `all` of the blocks */
-} adzi_plan_live;
-
-enum { ADZI_PLAN_LEAF = 256 };
-
-/** Living blocks that are neighbours, in the order of their addresses. */
-typedef struct adzi_plan_leaf {
-    size_t count;
-    adzi_plan_live live[ADZI_PLAN_LEAF];
-} adzi_plan_leaf;
-
-/** The blocks of a captured call, and those alive at the moment. They stand in leaves, because a
- * loop of many steps has so many of them that a single list would be slow. */
-typedef struct adzi_plan_blocks {
-    adzi_plan_block *all;
-    size_t count, capacity;
-    adzi_plan_leaf **leaves; /* in order; none is empty */
-    size_t n_leaves, leaves_capacity;
-    size_t n_live;
-    int64_t n_stored;
-} adzi_plan_blocks;
+#include "plan/stretch.h"
 
 /** An address among a launch's arguments that lies in a block. */
 typedef struct adzi_plan_reference {
@@ -95,7 +53,9 @@ typedef struct adzi_plan_launch {
     size_t loop;  /* the loop that begins here, counted from 1; 0 for none */
     size_t jump;  /* of a mark: the launch to which it leads */
     size_t first_reference, n_references;
-    const char *op;       /* for messages */
+    int64_t ordinal;               /* counts the launches that the call has made */
+    size_t n_arguments, n_numbers; /* that the call had before it */
+    const char *op;                /* for messages */
     const char *composed; /* of a function of the host: the composition that has called it */
     const char *file;     /* the source line of the call under ADZ_SITES, or NULL */
     int line;
@@ -153,7 +113,9 @@ typedef struct adzi_captured_call {
     size_t n_loops, loops_capacity;
     adzi_plan_patch *patches; /* of all loops */
     size_t n_patches, patches_capacity;
-    bool repeats; /* the function has told of a loop */
+    bool repeats;   /* the function has told of a loop */
+    int64_t n_made; /* launches, also those that are not held any more */
+    adzi_stretches stretches;
     adzi_plan_blocks blocks;
     adzi_plan_update update; /* the one that runs */
     adzi_plan_update *updates;
@@ -240,6 +202,7 @@ struct adz_plan {
     adzi_captured_call *current; /* the call that runs, or NULL */
     adzi_captured_call *last;    /* the call before; once captured, what is replayed */
     bool captured;
+    bool unrolls;                    /* its calls leave out no launches */
     char *memory;                    /* memory_bytes of `last`, once captured */
     struct adzi_plan_packed *packed; /* copies of weights that the launches of `last` read */
     size_t n_packed, packed_capacity;
@@ -252,30 +215,6 @@ struct adz_plan {
     _Atomic(bool) stale; /* some of it was freed */
     struct adz_plan *next_watched;
 };
-
-/* ---- blocks.c ---- */
-
-/** Forgets which blocks are alive. */
-void adzi_plan_blocks_forget_living(adzi_plan_blocks *blocks);
-
-/** Adds a block to the living ones. False if memory was refused. */
-bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes);
-
-/** Makes a part of the block that contains it the elements of a tensor. */
-void adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes);
-
-/** Removes a block from the living ones and returns its index in `all`; SIZE_MAX if it is none of
- * them. The block counts as freed. */
-size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin);
-
-/** The living block that kernels use and that contains an address, as an index in `all`; SIZE_MAX
- * for none. */
-size_t adzi_plan_blocks_find(const adzi_plan_blocks *blocks, const char *address);
-
-/** Marks the living block in which an address lies and which is not for kernels alone. */
-void adzi_plan_blocks_use_by_host(adzi_plan_blocks *blocks, const char *address);
-
-void adzi_plan_blocks_free(adzi_plan_blocks *blocks);
 
 /* ---- modes.c ---- */
 
@@ -364,6 +303,21 @@ void adzi_plan_find_uses(adzi_captured_call *call);
  * block again. */
 void adzi_plan_move_updates(adzi_captured_call *call);
 
+/* ---- arguments.c ---- */
+
+/** An operator is called with n tensors, some of which may be ADZ_NONE. */
+void adzi_plan_entered(adzi_capture *capture, const char *op, adz_tensor *const *in, int n);
+
+/** Notes which of `n` tensors from before the call its operators took. */
+void adzi_captured_call_reads(
+    const adzi_captured_call *call, adz_tensor *const *tensors, bool *reads, size_t n);
+
+/** The plan to which a capture belongs. */
+static inline adz_plan *adzi_plan_of(adzi_capture *capture)
+{
+    return (adz_plan *)(void *)capture;
+}
+
 /* ---- captured_call.c ---- */
 
 /** The functions of a plan's capture. They write to plan->current. */
@@ -383,18 +337,15 @@ bool adzi_captured_call_carry(const char *op, adzi_captured_call *call);
  * blocks get locations. False if memory was refused. */
 bool adzi_captured_call_close(adzi_captured_call *call);
 
-/** Notes which of `n` tensors from before the call its operators took. */
-void adzi_captured_call_reads(
-    const adzi_captured_call *call, adz_tensor *const *tensors, bool *reads, size_t n);
+/** adzi_grow for a list of the captured call. This memory is no part of the call. False if memory
+ * was refused, which the call notes. */
+bool adzi_captured_call_grow(
+    adzi_capture *capture, void *list, size_t *capacity, size_t needed, size_t element);
 
-/** Notes that launch `i`, which follows those noted before, refers to a block. */
-static inline void adzi_plan_use(adzi_plan_block *block, int64_t i)
-{
-    if (block->first < 0) {
-        block->first = i;
-    }
-    block->last = i;
-}
+/** Makes room for one more element of a list of the captured call. */
+#define ADZI_GROW_CALL(capture, c, list) \
+    adzi_captured_call_grow(             \
+        (capture), &(c)->list, &(c)->list##_capacity, (c)->n_##list + 1, sizeof *(c)->list)
 
 /** The addresses of a launch from the first one on, for adzi_next_address. */
 static inline adzi_address_cursor adzi_addresses_of(const adzi_plan_launch *launch)

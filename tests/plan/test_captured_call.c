@@ -159,7 +159,7 @@ static void blocks_are_found_by_address(void **state)
     adzi_plan_blocks *blocks = &plan.current->blocks;
     assert_true(adzi_plan_blocks_find(blocks, ADDRESS(0)) == SIZE_MAX);
     assert_true(adzi_plan_blocks_remove(blocks, ADDRESS(0)) == SIZE_MAX);
-    adzi_plan_blocks_use_by_host(blocks, ADDRESS(0));
+    assert_true(adzi_plan_blocks_use_by_host(blocks, ADDRESS(0)));
     for (int i = 0; i < COUNT; ++i) { /* block i lies at position 5 * i % COUNT */
         by_hand_store(&plan, ADDRESS(5 * i % COUNT * 0x100), 0x20, 0x80);
     }

@@ -25,14 +25,8 @@
 
 enum { MOST_MASKED = 65535 };
 
-/* The launches of a call that is made in order to see its results. */
-typedef struct probe {
-    size_t begin, end;
-    bool skipped; /* the calls around it are not computed either */
-} probe;
-
 /* One element of a condition as a bool scalar. */
-static adz_tensor *truth_of(const char *op, const char *what, adz_tensor *t)
+adz_tensor *adzi_truth_of(const char *op, const char *what, adz_tensor *t)
 {
     if (t == NULL) {
         (void)adzi_status(NULL); /* an error if the condition has recorded none */
@@ -42,22 +36,22 @@ static adz_tensor *truth_of(const char *op, const char *what, adz_tensor *t)
                                               : NULL;
 }
 
-/* Whether the element of a tensor of truth_of is true. Its launches have been computed. */
-static bool is_true(const adz_tensor *truth)
+/* Whether the element of a tensor of adzi_truth_of is true. Its launches have been computed. */
+bool adzi_is_true(const adz_tensor *truth)
 {
     return *(const char *)truth->data != 0;
 }
 
 /* Whether launches are recorded without being computed: those of a body around this call, which
  * does not run. */
-static bool is_skipped(void)
+bool adzi_is_skipped(void)
 {
     const bool skipped = adzi_capture_skips(true);
     adzi_capture_skips(skipped);
     return skipped;
 }
 
-static bool any_requires_grad(adz_tensor *const *tensors, size_t n)
+bool adzi_any_requires_grad(adz_tensor *const *tensors, size_t n)
 {
     bool any = false;
     for (size_t k = 0; k < n; ++k) {
@@ -66,26 +60,34 @@ static bool any_requires_grad(adz_tensor *const *tensors, size_t n)
     return any;
 }
 
-static size_t n_launches(void)
+static int64_t n_launches(void)
 {
     return adzi_plan_position_of(adzi_capture_of(adzi_self())).launches;
 }
 
-/* From here on, launches are recorded and left out of the plan. */
-static probe begin_probe(void)
+/* Whether all launches that follow stay in the captured call, so that they can be compared. */
+static void hold(bool on)
 {
-    adzi_add_mark(ADZI_MARK_PROBE, NULL, 0);
-    return (probe){ .skipped = adzi_capture_skips(true) };
+    adzi_plan_hold(adzi_capture_of(adzi_self()), on);
 }
 
-static void end_probe(const probe *p)
+/* From here on, launches are recorded and left out of the plan. */
+adzi_probe adzi_begin_probe(void)
+{
+    hold(true);
+    adzi_add_mark(ADZI_MARK_PROBE, NULL, 0);
+    return (adzi_probe){ .skipped = adzi_capture_skips(true) };
+}
+
+void adzi_end_probe(const adzi_probe *p)
 {
     adzi_capture_skips(p->skipped);
     adzi_add_mark(ADZI_MARK_PROBED, NULL, 0);
+    hold(false);
 }
 
 /* Whether nothing older has been changed since a position. Records an error if not. */
-static bool is_unseen(const char *op, const char *part, const char *why, adzi_plan_position from)
+bool adzi_is_unseen(const char *op, const char *part, const char *why, adzi_plan_position from)
 {
     const char *by = adzi_plan_changed_since(adzi_capture_of(adzi_self()), from);
     if (by != NULL) {
@@ -104,12 +106,12 @@ typedef struct capture_while {
     int64_t most;
     adz_tensor *truth, *count, *ended;
     uint32_t version; /* of a tensor that was cloned */
-    probe probe;      /* of the body; without launches if none was needed */
+    adzi_probe probe; /* of the body; without launches if none was needed */
 } capture_while;
 
 static adz_tensor *condition_of(const capture_while *w)
 {
-    return truth_of(w->loop->op, "the condition", w->condition(w->loop->in, w->loop->user));
+    return adzi_truth_of(w->loop->op, "the condition", w->condition(w->loop->in, w->loop->user));
 }
 
 /* The first of n tensors whose elements were changed in place since they were cloned; n for none.
@@ -145,17 +147,17 @@ static int wants_gradient(capture_while *w)
     }
     memcpy(carries, loop->in, loop->n_carries * sizeof *carries);
     const size_t mark = thread->n_temporaries;
-    w->probe = begin_probe();
+    w->probe = adzi_begin_probe();
     bool good = clone_carries(loop);
     w->probe.begin = n_launches();
     adzi_loop_name_step(loop, 0);
     good = good && adzi_loop_step(loop, 0);
     w->probe.end = n_launches();
     const int wants = good && thread->grad_enabled &&
-                      (any_requires_grad(loop->out, loop->n_carries) ||
-                          any_requires_grad(carries, loop->n_carries));
+                      (adzi_any_requires_grad(loop->out, loop->n_carries) ||
+                          adzi_any_requires_grad(carries, loop->n_carries));
     adzi_scope_unwind(thread, mark);
-    end_probe(&w->probe);
+    adzi_end_probe(&w->probe);
     memcpy(loop->in, carries, loop->n_carries * sizeof *carries);
     return good ? wants : -1;
 }
@@ -200,8 +202,8 @@ static bool run_others(const capture_while *w)
         if (truth == NULL) {
             return false;
         }
-        *(char *)w->truth->data = (char)is_true(truth);
-        if (!is_true(w->truth) || i >= w->most) {
+        *(char *)w->truth->data = (char)adzi_is_true(truth);
+        if (!adzi_is_true(w->truth) || i >= w->most) {
             break;
         }
         good = step(w, i);
@@ -222,9 +224,9 @@ static bool make_carries(capture_while *w)
 
 /* Whether the launches of the first step, those from `begin` on, may stand for all steps. Records
  * an error if not. */
-static bool is_step_of_all(const capture_while *w, size_t begin)
+static bool is_step_of_all(const capture_while *w, int64_t begin)
 {
-    const size_t n = n_launches() - begin, probed = w->probe.end - w->probe.begin;
+    const int64_t n = n_launches() - begin, probed = w->probe.end - w->probe.begin;
     const char *by = n == probed
                          ? adzi_plan_differs(adzi_capture_of(adzi_self()), w->probe.begin, begin, n)
                          : "the body";
@@ -241,7 +243,7 @@ static bool is_step_of_all(const capture_while *w, size_t begin)
 static bool first_step(const capture_while *w)
 {
     const adzi_loop *loop = w->loop;
-    const size_t begin = n_launches();
+    const int64_t begin = n_launches();
     adzi_loop_name_step(loop, 0);
     if (!adzi_loop_step(w->loop, 0) || !is_step_of_all(w, begin)) {
         return false;
@@ -268,8 +270,8 @@ static bool run_marked(capture_while *w)
         return false;
     }
     adzi_add_mark(ADZI_MARK_TEST, w->truth->data, w->most);
-    const bool before = is_skipped();
-    const bool runs = !before && is_true(w->truth);
+    const bool before = adzi_is_skipped();
+    const bool runs = !before && adzi_is_true(w->truth);
     adzi_capture_skips(!runs);
     bool good = first_step(w);
     adzi_capture_skips(before);
@@ -305,10 +307,10 @@ static bool masked_step(capture_while *w, int64_t i)
     const adzi_plan_position begin = adzi_plan_position_of(adzi_capture_of(adzi_self()));
     w->truth = adz_logical_and(w->truth, condition_of(w));
     w->count = adz_add(w->count, adz_to(w->truth, ADZ_I64));
-    const size_t body = n_launches();
+    const int64_t body = n_launches();
     const bool compares = i == 0 && are_like_clones(loop);
     if (w->count == NULL || !adzi_loop_step(loop, i) || (compares && !is_step_of_all(w, body)) ||
-        !is_unseen(loop->op, "the step", "steps are computed that do not count", begin)) {
+        !adzi_is_unseen(loop->op, "the step", "steps are computed that do not count", begin)) {
         return false;
     }
     for (size_t k = 0; k < loop->n_carries; ++k) {
@@ -333,9 +335,12 @@ static bool run_masked(capture_while *w)
     bool good = w->truth != NULL && w->count != NULL;
     w->loop->mark = adzi_self()->n_temporaries;
     adzi_capture_loop(w->loop->op, ADZI_LOOP_BEGINS, 0);
-    for (int64_t i = 0; i < w->most && good; ++i) {
+    good = good && masked_step(w, 0);
+    hold(false); /* the first step has been compared */
+    for (int64_t i = 1; i < w->most && good; ++i) {
         good = masked_step(w, i);
     }
+    hold(true);
     adzi_capture_loop(w->loop->op, ADZI_LOOP_ENDS, w->most);
     w->ended = good ? adz_logical_not(adz_logical_and(w->truth, condition_of(w))) : NULL;
     return w->ended != NULL;
@@ -357,8 +362,11 @@ static bool run_while(void *state)
     if (w->most == 0) {
         return run_none(w);
     }
+    hold(true); /* the launches of the probe are compared with those of the first step */
     const int wants = wants_gradient(w);
-    return wants >= 0 && (wants ? run_masked(w) : run_marked(w));
+    const bool good = wants >= 0 && (wants ? run_masked(w) : run_marked(w));
+    hold(false);
+    return good;
 }
 
 bool adzi_while_in_capture(adzi_loop *loop, adz_loop_condition condition, int64_t most,
@@ -370,128 +378,5 @@ bool adzi_while_in_capture(adzi_loop *loop, adz_loop_condition condition, int64_
     }
     *count = w.count;
     *ended = w.ended;
-    return true;
-}
-
-/* ---- branches -------------------------------------------------------------------------------- */
-
-typedef struct capture_branch {
-    const adz_loop_body *bodies;
-    void *user;
-    adz_tensor *const *inputs;
-    size_t n_results;
-    adz_tensor *truth;
-    adz_tensor **found[2], **results;
-} capture_branch;
-
-static const char op[] = "adz_branch";
-
-/* Calls the body for a truth. */
-static bool call_body(const capture_branch *b, bool truth)
-{
-    adz_tensor **found = b->found[!truth];
-    memset(found, 0, b->n_results * sizeof *found);
-    return adzi_branch_call(b->bodies[!truth], b->user, b->inputs, found, b->n_results);
-}
-
-/* Whether a result of a body has a gradient. -1 with the error recorded. */
-static int body_wants_gradient(const capture_branch *b, bool truth)
-{
-    adzi_thread *thread = adzi_self();
-    const size_t mark = thread->n_temporaries;
-    const probe p = begin_probe();
-    const int wants = !call_body(b, truth) ? -1 : any_requires_grad(b->found[!truth], b->n_results);
-    adzi_scope_unwind(thread, mark);
-    end_probe(&p);
-    return wants;
-}
-
-static int branch_wants_gradient(const capture_branch *b)
-{
-    int wants = 0;
-    for (int truth = 1; truth >= 0 && wants == 0 && adzi_self()->grad_enabled; --truth) {
-        wants = body_wants_gradient(b, truth);
-    }
-    return wants;
-}
-
-/* Both bodies give results of equal shapes and dtypes, because a plan has one tensor for each. */
-static bool fit(const capture_branch *b)
-{
-    for (size_t k = 0; k < b->n_results; ++k) {
-        const adz_tensor *x = b->found[0][k], *y = b->found[1][k];
-        if (x->dtype != y->dtype || x->rank != y->rank || !adzi_same_sizes(x, y)) {
-            adzi_error(op, x->dtype != y->dtype ? ADZ_ERR_DTYPE : ADZ_ERR_SHAPE,
-                "result %zu is %s%s if the predicate is true, and else %s%s; in a plan they must be equal",
-                k, adz_dtype_name((adz_dtype)x->dtype), adzi_text_shape(x),
-                adz_dtype_name((adz_dtype)y->dtype), adzi_text_shape(y));
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool choose(const capture_branch *b)
-{
-    const adzi_plan_position begin = adzi_plan_position_of(adzi_capture_of(adzi_self()));
-    bool good = call_body(b, true) && call_body(b, false) && fit(b) &&
-                is_unseen(op, "the body", "both bodies are computed", begin);
-    for (size_t k = 0; k < b->n_results && good; ++k) {
-        b->results[k] = adz_where(b->truth, b->found[0][k], b->found[1][k]);
-        good = b->results[k] != NULL;
-    }
-    return good;
-}
-
-/* Records the launches of one body, which computes them if it is the one that is chosen. */
-static bool record_body(const capture_branch *b, bool truth, bool chosen)
-{
-    const bool before = is_skipped();
-    adzi_capture_skips(before || !chosen);
-    bool good = call_body(b, truth) && (truth || fit(b));
-    for (size_t k = 0; k < b->n_results && good; ++k) {
-        adz_tensor *found = b->found[!truth][k];
-        b->results[k] = truth ? adz_empty_like(found) : b->results[k];
-        good = b->results[k] != NULL && adz_copy_(b->results[k], found) != NULL;
-    }
-    adzi_capture_skips(before);
-    return good;
-}
-
-static bool run_branch(void *state)
-{
-    const capture_branch *b = state;
-    const int wants = branch_wants_gradient(b);
-    if (wants != 0) {
-        return wants > 0 && choose(b);
-    }
-    const bool chosen = !is_skipped() && is_true(b->truth);
-    adzi_add_mark(ADZI_MARK_IF, b->truth->data, 0);
-    bool good = record_body(b, true, chosen);
-    adzi_add_mark(ADZI_MARK_ELSE, NULL, 0);
-    good = good && record_body(b, false, !chosen);
-    adzi_add_mark(ADZI_MARK_END, NULL, 0);
-    return good;
-}
-
-bool adzi_branch_in_capture(adz_tensor *predicate, const adz_loop_body bodies[2], void *user,
-    adz_tensor *const *inputs, size_t n_results, adz_tensor **results)
-{
-    const adzi_door door = { .op = op };
-    capture_branch b = { .bodies = bodies,
-        .user = user,
-        .inputs = inputs,
-        .n_results = n_results,
-        .truth = truth_of(op, "the predicate", predicate) };
-    b.results = b.truth != NULL ? adzi_loop_list(op, 3 * n_results) : NULL;
-    if (b.results == NULL) {
-        return false;
-    }
-    b.found[0] = b.results + n_results;
-    b.found[1] = b.found[0] + n_results;
-    if (!adzi_through_door(&door, run_branch, &b)) {
-        return false;
-    }
-    memcpy(results, b.results, n_results * sizeof *results);
     return true;
 }
