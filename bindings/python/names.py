@@ -31,7 +31,7 @@ LEFT_OUT = {
     r'adz_(gradcheck|gradgradcheck)': 'adze.autograd.gradcheck would need a report',
     r'adz_graph_dot': 'it writes to a FILE of C',
     r'adz_(root|odeint)': 'adz_root_many and adz_odeint_many, which adze.solvers calls',
-    r'adz_odeint_event': 'its two functions are called in a backward, after the call is over',
+    r'adz_odeint_events?': 'its functions are called in a backward, after the call is over',
     r'adz_(plan_new|plan_new_many)': 'adze.capture',
     r'adz_optimizer_step_closure|adz_levenberg_marquardt_covariance': 'adze.optim',
     r'adz_(update_bn|module_visitor)': 'a loop of Python',

@@ -41,7 +41,7 @@
  * | adz_root by ADZ_ROOT_KRYLOV                         | refused: the host reads dot products  |
  * | adz_odeint with `steps`, and by ADZ_ODE_RK4         | captured, with its gradients          |
  * | adz_odeint with error control                       | refused: the host reads the error     |
- * | adz_odeint_event                                    | refused: the host reads its sign      |
+ * | adz_odeint_event, adz_odeint_events                 | refused: the host reads its sign      |
  *
  * Exports contain fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE. Those of the other forms
  * and of roots are ADZ_ERR_UNSUPPORTED.
@@ -239,6 +239,8 @@ typedef struct adz_ode_options {
     size_t n_atols;      /**< 0 */
     int event_direction; /**< of adz_odeint_event: 1, an event is where its function rises through
                               0; -1, where it falls; 0, the default, both */
+    int64_t max_hits; /**< of adz_odeint_events: the most hits of all events together; one more is
+                           an error; 10,000 */
 } adz_ode_options;
 
 /** The defaults. */
@@ -249,7 +251,7 @@ typedef struct adz_ode_options {
             ADZ_MEMBER(max_steps, 100000), ADZ_MEMBER(first_step, 0), ADZ_MEMBER(rows, false), \
             ADZ_MEMBER(checkpoints, 256), ADZ_MEMBER(graph_bytes, 16 << 20),                   \
             ADZ_MEMBER(max_step, 0), ADZ_MEMBER(atols, NULL), ADZ_MEMBER(n_atols, 0),          \
-            ADZ_MEMBER(event_direction, 0)                                                     \
+            ADZ_MEMBER(event_direction, 0), ADZ_MEMBER(max_hits, 10000)                        \
     }
 
 /**
@@ -344,6 +346,65 @@ ADZ_API adz_tensor *adz_odeint_many(const adz_tensor_function *function, adz_ten
 ADZ_API adz_status adz_odeint_event(const adz_tensor_function *function, adz_tensor *y0,
     adz_tensor *times, adz_tensor *const *arguments, size_t n, const adz_tensor_function *event,
     const adz_ode_options *options, adz_tensor **found, adz_ode_report *report);
+
+#define ADZ_ODE_EVENTS 16 /**< the most events of a solution */
+
+/** An event of a solution: where a function of time and state changes its sign. */
+typedef struct adz_ode_event {
+    adz_tensor_function function; /**< computes one element, g(t, y, arguments ...), from n + 2 */
+    int direction;                /**< 1: only where g rises through 0; -1: only where it falls; 0:
+                                       both */
+    int64_t terminal; /**< the hit of this event that ends the solution, counted from 1; 0: none */
+} adz_ode_event;
+
+/**
+ * Solves an initial value problem and finds all hits of several events on the way.
+ *
+ * An event is hit where its function changes its sign in its direction, which is that in which the
+ * solution goes, also backwards in time. The solution ends at the hit that an event calls
+ * `terminal`, else at the last time. It goes on smoothly through all other hits. To change the
+ * state at a hit, end the solution there and begin another one.
+ *
+ * Signs are looked at after each step, as in adz_odeint_event: two hits of one event within one
+ * step are missed unless `max_step` keeps the steps short. What is 0 up to rounding at the first
+ * time is no hit.
+ *
+ * @code
+ * // Where a pendulum turns, up to its third passage through the lowest point.
+ * static adz_status turns(const adz_tensor_function *pendulum, adz_tensor *y0, adz_tensor *times,
+ *     const adz_tensor_function *speed, const adz_tensor_function *angle, adz_tensor *found[5])
+ * {
+ *     const adz_ode_event events[] = { { *speed, 0, 0 }, { *angle, 0, 3 } };
+ *     return adz_odeint_events(pendulum, y0, times, NULL, 0, events, 2, NULL, found, NULL, NULL);
+ * }
+ * @endcode
+ *
+ * @param function   computes one tensor, f(t, y, arguments ...), from n + 2
+ * @param y0         any shape, f32 or f64; [N, D] with `rows`
+ * @param times      times[T], T >= 2, of the dtype of y0, all increasing or all decreasing
+ * @param arguments  n tensors of any dtype; NULL if n is 0
+ * @param n          0 to ADZ_SOLVER_ARGUMENTS
+ * @param events     n_events; read during the call only, but what their functions' `user` points to
+ *                   has to live until the backward
+ * @param n_events   1 to ADZ_ODE_EVENTS
+ * @param options    NULL for the defaults; not with `steps`, ADZ_ODE_RK4 or `event_direction`
+ * @param found      receives 1 + 2 n_events tensors, borrowed; untouched on failure. The first one
+ *                   is y[R, ...], the states at the R times that are not after the end, 1 <= R <=
+ * T. Number 1 + 2 i is t[H], the times of the H >= 0 hits of event i in their order, and number 2 +
+ * 2 i is y[H, ...], the states there.
+ * @param ended      receives the number of the event that has ended the solution, or -1; or NULL
+ * @param report     receives what the solution took, also if it fails; or NULL
+ * @return           ADZ_OK, or an error as for adz_odeint; ADZ_ERR_NUMERIC also if there are more
+ *                   than max_hits hits, if the function of an event becomes NaN, or if it has no
+ *                   rate of change at a hit
+ * @grad             found, by y0, the times, the arguments and what else the functions use, to
+ *                   second order. How many hits there are has no derivative.
+ * @see              scipy.integrate.solve_ivp with `events`; torchdiffeq.odeint_event
+ */
+ADZ_API adz_status adz_odeint_events(const adz_tensor_function *function, adz_tensor *y0,
+    adz_tensor *times, adz_tensor *const *arguments, size_t n, const adz_ode_event *events,
+    size_t n_events, const adz_ode_options *options, adz_tensor **found, int *ended,
+    adz_ode_report *report);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
  * documents the functions. What calls operators for this lies above: ops/promote.c, ops/inplace.c.
  */
 #include "autograd/op.h"
+#include "autograd/listener.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,18 @@ static bool refuse(const adzi_op *op, const char *names, adz_tensor *t, int i)
 {
     char name[48];
     return adzi_refuse_tensor(op->name, argument_name(names, i, name, sizeof name), t);
+}
+
+__thread adzi_listener *adzi_listener_current __attribute__((tls_model("initial-exec")));
+
+/* Settles the modes of the thread, and tells its listener of the inputs. */
+static void attend(const adzi_call *call)
+{
+    adzi_settle(call->thread);
+    adzi_listener *listener = adzi_listener_current;
+    if (listener != NULL) {
+        listener->hear(listener, call->in, call->n_in);
+    }
 }
 
 bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tensor **in, int n_in,
@@ -68,8 +81,8 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
             }
         }
     }
-    if (record && !thread->grad_enabled) {
-        adzi_settle(thread);
+    if (record && (!thread->grad_enabled || adzi_listener_current != NULL)) {
+        attend(call);
     }
     call->record = record && thread->grad_enabled;
     adzi_trace_enter(thread->tracer, op->name, call->in, n_in);

@@ -68,8 +68,8 @@ static bool fits(const adzi_equation *e, const adz_tensor *y, const adz_tensor *
     return true;
 }
 
-/* Calls the function, which must give one tensor. */
-static adz_tensor *call(const adzi_equation *e, adz_tensor *const *variables, size_t n_variables)
+adz_tensor *adzi_equation_result(
+    const adzi_equation *e, adz_tensor *const *variables, size_t n_variables)
 {
     adz_tensor *inputs[ADZI_LEAD + ADZ_SOLVER_ARGUMENTS], *results[ADZ_FUNCTION_RESULTS] = { NULL };
     int count = 1;
@@ -102,14 +102,14 @@ static adz_tensor *call(const adzi_equation *e, adz_tensor *const *variables, si
 adz_tensor *adzi_equation_call(
     const adzi_equation *e, adz_tensor *const *variables, size_t n_variables)
 {
-    adz_tensor *y = call(e, variables, n_variables);
+    adz_tensor *y = adzi_equation_result(e, variables, n_variables);
     return y != NULL && fits(e, y, variables[n_variables - 1]) ? y : NULL;
 }
 
 adz_tensor *adzi_equation_number(
     const adzi_equation *e, adz_tensor *const *variables, size_t n_variables)
 {
-    adz_tensor *y = call(e, variables, n_variables);
+    adz_tensor *y = adzi_equation_result(e, variables, n_variables);
     if (y == NULL || !adzi_check_tensor(e->op, "the event's result", y)) {
         return NULL;
     }

@@ -26,6 +26,11 @@ bool adzi_equation_take(
 /** Checks that a state of this name is a f32 or f64 tensor. Records an error. */
 bool adzi_equation_check_state(const char *op, const char *name, const adz_tensor *x);
 
+/** Calls the function with the tensors of `variables` before its arguments. It must give one
+ * tensor, of any form. NULL with the error recorded. */
+adz_tensor *adzi_equation_result(
+    const adzi_equation *e, adz_tensor *const *variables, size_t n_variables);
+
 /**
  * Calls the function with the tensors of `variables` before its arguments. The last one of them is
  * the state, whose shape and dtype the result must have. NULL with the error recorded.

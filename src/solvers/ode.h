@@ -20,13 +20,30 @@
 #include "solvers/equation.h"
 #include "solvers/linear_combination.h"
 
+/** Where an event was hit. */
+typedef struct adzi_ode_hit {
+    int event;
+    int64_t index; /* among the hits of this event */
+    int64_t step;  /* in which it lies */
+    double at;     /* the time of the solution */
+} adzi_ode_hit;
+
+/** What a first run hears: Note [Leaves of a solution]. */
+typedef struct adzi_ode_leaves adzi_ode_leaves;
+
 /** One solution, in its first run or in a backward. */
 typedef struct adzi_ode {
-    adzi_equation e, event; /* `event` has the same arguments; no call: there is none */
+    adzi_equation e;
+    adz_ode_event events[ADZ_ODE_EVENTS]; /* their functions have the arguments of `e` */
+    size_t n_events;
+    int ended;          /* the event that has ended the solution; -1: none */
+    bool needs_end;     /* the solution fails if no event ends it */
+    adzi_ode_hit *hits; /* in the order of steps and times; n_hits of all events */
+    int64_t n_hits;
     adz_ode_options o;
     adz_ode_report report;
     adz_tensor *times;      /* as given, or what stands for it in a backward */
-    int64_t n_times;        /* T */
+    int64_t n_times;        /* T, or how many of the times a solution has reached that has ended */
     bool fixed;             /* o.steps equal steps between two times */
     bool by_tensors;        /* ends of steps are computed from `times`, where they depend on it */
     bool mirrored;          /* Note [Time backwards] */
@@ -37,8 +54,8 @@ typedef struct adzi_ode {
     double *orders;         /* of ADZ_ODE_BDF: of each step */
     const adz_tensor *like; /* has the shape and the dtype of y */
     int64_t n_steps;
-    double event_at;        /* where the event was found */
-    adz_ode_report *counts; /* in the first run: takes up the calls of the function; else NULL */
+    adz_ode_report *counts;  /* in the first run: takes up the calls of the function; else NULL */
+    adzi_ode_leaves *leaves; /* in a first run that is differentiated: those used so far; or NULL */
 } adzi_ode;
 
 /** The rounding error of the dtype of a tensor. */
@@ -54,10 +71,23 @@ static inline double adzi_ode_element(const adz_tensor *t, int64_t i)
                                : (double)((const float *)(const void *)t->data)[i];
 }
 
-/** How many results a solution has: the states, or the time of the event and the state then. */
+enum { ADZI_ODE_RESULTS = 1 + 2 * ADZ_ODE_EVENTS };
+
+/** How many results a solution has: the states at the times, and then for each event the times of
+ * its hits and the states there. */
 static inline int adzi_ode_results(const adzi_ode *ode)
 {
-    return ode->event.function.call != NULL ? 2 : 1;
+    return 1 + 2 * (int)ode->n_events;
+}
+
+/** How many hits an event has. */
+static inline int64_t adzi_ode_hits_of(const adzi_ode *ode, int event)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < ode->n_hits; ++i) {
+        n += ode->hits[i].event == event;
+    }
+    return n;
 }
 
 /** Where a step lies. */
@@ -110,6 +140,14 @@ static inline double adzi_ode_time(const adzi_ode *ode, double t)
  * other way round. NULL with the error recorded. */
 adz_tensor *adzi_ode_time_of(const adzi_ode *ode, adz_tensor *t);
 
+/** The result `y` of a function that was called with these variables, a time and a state. Takes up
+ * the leaves that the function has used for the first time. NULL with the error recorded. */
+adz_tensor *adzi_ode_heard(
+    const adzi_ode *ode, const adzi_equation *e, adz_tensor *const *variables, adz_tensor *y);
+
+/** The leaves that the functions have used: how many there are. */
+size_t adzi_ode_leaves_of(const adzi_ode_leaves *leaves, adz_tensor *const **items);
+
 /** dy/dt = f(t, y). */
 adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y);
 
@@ -159,22 +197,27 @@ adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double 
 int adzi_ode_states(const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move,
     int64_t *next, adz_tensor *states[2]);
 
-/** Looks at the end of a step. True in *found if the event lies in the step. `sign` is that of the
- * begin, and becomes that of the end. */
+/** Looks at event `i` at the end of a step. True in *found if the event lies in the step. `sign` is
+ * that of the begin, and becomes that of the end. */
 bool adzi_ode_event_within(
-    const adzi_ode *ode, const adzi_ode_move *move, double *sign, bool *found);
+    const adzi_ode *ode, int i, const adzi_ode_move *move, double *sign, bool *found);
 
-/** Finds the event in a step that begins with `sign` and ends without it: event_at. */
-bool adzi_ode_locate(adzi_ode *ode, const adzi_ode_move *move, double begin, double sign);
+/** Finds event `i` in a step that begins at `begin` with `sign` and ends without it: *at. */
+bool adzi_ode_locate(
+    const adzi_ode *ode, int i, const adzi_ode_move *move, double begin, double sign, double *at);
 
-/** The time of the event and the state then, as expressions of what the step depends on. */
-bool adzi_ode_at_event(
-    const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move, adz_tensor **found);
+/** The time of a hit and the state there, as expressions of what its step depends on. */
+bool adzi_ode_at_hit(const adzi_ode *ode, const adzi_ode_hit *hit, const adzi_ode_span *span,
+    const adzi_ode_move *move, adz_tensor **found);
 
-/** The last steps of a solution: from step `from` with the state y to the end, each recorded.
- * `list` receives what the solution gives, `count` tensors: the states at the times after the first
- * one, as adzi_ode_states gives them, or the event. */
-bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count);
+/** The first hit that lies in step k or a later one. */
+int64_t adzi_ode_first_hit(const adzi_ode *ode, int64_t k);
+
+/** All steps of a solution from the state y, each recorded. `list` receives `count` tensors, the
+ * states at the times after the first one, as adzi_ode_states gives them. `hits` receives the time
+ * and the state of each hit; it may be NULL if there are no events. */
+bool adzi_ode_replay(
+    const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count, adz_tensor **hits);
 
 /** What a first run keeps for the backward. */
 typedef struct adzi_ode_kept {

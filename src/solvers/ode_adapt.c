@@ -151,38 +151,24 @@ static bool check_step(const adzi_ode_run *run, double stop)
         "the solution blows up or is not smooth there: end before, or raise the tolerances");
 }
 
-/* Ends the solution at an event. */
-static bool find_event(
-    adzi_ode_run *run, const adzi_ode_span *span, adzi_ode_move *move, bool *over)
-{
-    adzi_ode *ode = run->ode;
-    const double sign = run->sign;
-    bool found;
-    if (!adzi_ode_event_within(ode, move, &run->sign, &found)) {
-        return false;
-    }
-    if (found) {
-        *over = true;
-        return adzi_ode_locate(ode, move, run->t, sign) &&
-               adzi_ode_at_event(ode, span, move, run->found);
-    }
-    if (*over) {
-        return fail(run, "there is no event before the last time; the solution is",
-            "set a later time, or look at the sign of the event's function");
-    }
-    return true;
-}
-
 bool adzi_ode_accept(
     adzi_ode_run *run, int64_t k, const adzi_ode_span *span, adzi_ode_move *move, bool *over)
 {
     adzi_ode *ode = run->ode;
-    const bool event = ode->event.function.call != NULL;
     ++ode->report.steps;
-    if (!(event ? find_event(run, span, move, over) : adzi_ode_write_states(run, span, move))) {
+    if (ode->n_events > 0 && !adzi_ode_take_hits(run, span, move)) {
         return false;
     }
-    run->t = event && *over ? ode->event_at : ode->ends[k + 1];
+    const bool ended = ode->ended >= 0;
+    if (*over && !ended && ode->needs_end) {
+        return fail(run, "there is no event before the last time; the solution is",
+            "set a later time, or look at the sign of the event's function");
+    }
+    if (!adzi_ode_write_states(run, span, move)) {
+        return false;
+    }
+    *over = *over || ended;
+    run->t = ended ? ode->hits[ode->n_hits - 1].at : ode->ends[k + 1];
     ode->report.time = adzi_ode_time(ode, run->t);
     return true;
 }
@@ -191,8 +177,7 @@ bool adzi_ode_accept(
 static double next_stop(const adzi_ode_run *run, double end)
 {
     const adzi_ode *ode = run->ode;
-    return ode->o.method == ADZ_ODE_RODAS4 && ode->event.function.call == NULL ? ode->at[run->next]
-                                                                               : end;
+    return ode->o.method == ADZ_ODE_RODAS4 ? ode->at[run->next] : end;
 }
 
 /* The end of the next step: `stop`, if it comes that far. */
@@ -259,8 +244,7 @@ bool adzi_ode_adapt(adzi_ode_run *run)
     run->t = ode->at[0];
     ode->report.time = adzi_ode_time(ode, run->t);
     if (!choose_first_step(run, end - run->t) ||
-        (ode->event.function.call != NULL &&
-            !adzi_ode_event_begin(run, end - run->t + fabs(run->t)))) {
+        !adzi_ode_events_begin(run, end - run->t + fabs(run->t))) {
         return false;
     }
     if (ode->o.method == ADZ_ODE_BDF) {

@@ -23,16 +23,11 @@ typedef struct vjp {
     int *positions;                     /* of the targets among the inputs */
     size_t n;                           /* targets */
     bool create_graph;                  /* the gradients get a graph */
-    adz_tensor **outputs, **upstream;   /* T + 2 each */
+    adz_tensor **outputs, **upstream;   /* of the running step, or of all; room for all results */
     adz_tensor *dstate; /* the gradient of the state after the running step; or NULL */
 } vjp;
 
 /* ---- gradients ------------------------------------------------------------------------------- */
-
-static bool has_event(const vjp *p)
-{
-    return p->ode.event.function.call != NULL;
-}
 
 /* The gradients of the first n outputs by the targets from `first` on. False if there is an error.
  */
@@ -40,7 +35,7 @@ static bool add_vjp(vjp *p, size_t n, size_t first)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; ++i) {
-        if (adzi_requires_grad(p->outputs[i]) && p->upstream[i] != NULL) {
+        if (p->upstream[i] != NULL && adzi_requires_grad(p->outputs[i])) {
             p->outputs[count] = p->outputs[i];
             p->upstream[count++] = p->upstream[i];
         }
@@ -81,6 +76,10 @@ static bool slice_upstream(vjp *p, size_t begin, size_t end, int64_t first)
 {
     for (size_t i = begin; i < end; ++i) {
         const int64_t m = p->outputs[i]->sizes[0];
+        if (p->dy[0] == NULL) {
+            p->upstream[i] = NULL;
+            continue;
+        }
         p->upstream[i] = adz_narrow(p->dy[0], 0, first, m);
         if (p->upstream[i] == NULL) {
             return false;
@@ -90,23 +89,48 @@ static bool slice_upstream(vjp *p, size_t begin, size_t end, int64_t first)
     return true;
 }
 
+/* The upstream gradients of the time and the state of a hit. */
+static bool select_upstream(const vjp *p, const adzi_ode_hit *hit, adz_tensor **upstream)
+{
+    for (int i = 0; i < 2; ++i) {
+        adz_tensor *dy = p->dy[1 + 2 * hit->event + i];
+        upstream[i] = dy != NULL ? adz_select(dy, 0, hit->index) : NULL;
+        if (dy != NULL && upstream[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The hits in a step, and their upstream gradients, behind *n outputs. */
+static bool collect_hits(vjp *p, const adzi_ode_span *span, const adzi_ode_move *move, size_t *n)
+{
+    const adzi_ode *ode = &p->ode;
+    for (int64_t i = adzi_ode_first_hit(ode, span->k); i < ode->n_hits; ++i, *n += 2) {
+        const adzi_ode_hit *hit = &ode->hits[i];
+        if (hit->step != span->k) {
+            break;
+        }
+        if (!select_upstream(p, hit, p->upstream + *n)) {
+            return false;
+        }
+        if (p->upstream[*n] == NULL && p->upstream[*n + 1] == NULL) {
+            p->outputs[*n] = p->outputs[*n + 1] = ADZ_NONE;
+        } else if (!adzi_ode_at_hit(ode, hit, span, move, p->outputs + *n)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* What a step gives, and its upstream gradients. */
 static bool collect(
     vjp *p, const adzi_ode_span *span, const adzi_ode_move *move, int64_t first, size_t *n)
 {
-    *n = 0;
-    if (has_event(p) && span->k == p->ode.n_steps - 1) {
-        *n = 2;
-        p->upstream[0] = p->dy[0];
-        p->upstream[1] = p->dy[1];
-        return adzi_ode_at_event(&p->ode, span, move, p->outputs);
-    }
-    if (!has_event(p)) {
-        const int count = adzi_ode_states(&p->ode, span, move, &(int64_t){ first }, p->outputs);
-        *n = count > 0 ? (size_t)count : 0;
-        if (count < 0 || !slice_upstream(p, 0, *n, first)) {
-            return false;
-        }
+    const int count = adzi_ode_states(&p->ode, span, move, &(int64_t){ first }, p->outputs);
+    *n = count > 0 ? (size_t)count : 0;
+    if (count < 0 || !slice_upstream(p, 0, *n, first) || !collect_hits(p, span, move, n)) {
+        return false;
     }
     if (p->dstate != NULL) {
         p->outputs[*n] = move->state;
@@ -174,7 +198,7 @@ static bool vjp_segment(vjp *p, int64_t from, int64_t to, adz_tensor **states, i
     }
     const size_t here = adzi_self()->n_temporaries;
     for (int64_t k = to - 1; k >= from; --k) {
-        const int64_t first = has_event(p) ? 0 : first_time(ode, k, *after);
+        const int64_t first = first_time(ode, k, *after);
         if (!vjp_step(p, k, states[k - from], first) || !survive(p, here)) {
             return false;
         }
@@ -186,6 +210,9 @@ static bool vjp_segment(vjp *p, int64_t from, int64_t to, adz_tensor **states, i
 /* Adds the gradient of the first state of the result, which is y0. */
 static bool add_first(vjp *p)
 {
+    if (p->dy[0] == NULL) {
+        return true;
+    }
     adz_tensor *first = adz_select(p->dy[0], 0, 0);
     p->dstate = p->dstate != NULL ? adz_add(p->dstate, first) : first;
     return p->dstate != NULL;
@@ -218,7 +245,7 @@ static bool vjp_steps(vjp *p)
     }
     good = good && leave_state(p);
     adz_set_grad_enabled(before);
-    return good && (has_event(p) || add_first(p));
+    return good && add_first(p);
 }
 
 /* One pass through the graph of the first run, which ends afterwards unless it is retained. */
@@ -249,26 +276,38 @@ static bool vjp_kept(vjp *p)
 
 /* ---- all steps at once ----------------------------------------------------------------------- */
 
+/* All results, and their upstream gradients. */
+static bool replay(vjp *p, adz_tensor *y, size_t *n)
+{
+    const adzi_ode *ode = &p->ode;
+    const size_t hits = (size_t)ode->n_times; /* behind at most so many states */
+    if (!adzi_ode_replay(ode, y, p->outputs + 1, n, p->outputs + hits)) {
+        return false;
+    }
+    *n += 1; /* the first state */
+    p->upstream[0] = p->dy[0] != NULL ? adz_select(p->dy[0], 0, 0) : NULL;
+    if ((p->dy[0] != NULL && p->upstream[0] == NULL) || !slice_upstream(p, 1, *n, 1)) {
+        return false;
+    }
+    for (int64_t i = 0; i < ode->n_hits; ++i, *n += 2) {
+        p->outputs[*n] = p->outputs[hits + 2 * (size_t)i];
+        p->outputs[*n + 1] = p->outputs[hits + 2 * (size_t)i + 1];
+        if (!select_upstream(p, &ode->hits[i], p->upstream + *n)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool vjp_graph(vjp *p)
 {
-    const bool event = has_event(p);
     size_t n;
     adz_tensor *y = adzi_equation_stand_in(p->y0, true);
     p->ode.graph = true;
     p->ode.chords = 3;
     p->targets[0] = p->outputs[0] = y;
-    if (y == NULL || !adzi_ode_replay(&p->ode, y, p->outputs + (event ? 0 : 1), &n)) {
+    if (y == NULL || !replay(p, y, &n)) {
         return false;
-    }
-    if (event) {
-        p->upstream[0] = p->dy[0];
-        p->upstream[1] = p->dy[1];
-    } else {
-        p->upstream[0] = adz_select(p->dy[0], 0, 0);
-        n += 1; /* the first state */
-        if (p->upstream[0] == NULL || !slice_upstream(p, 1, n, 1)) {
-            return false;
-        }
     }
     adzi_cuts cuts = { .n = 0 };
     bool good = adzi_cuts_add(&cuts, y) && adzi_cuts_add(&cuts, p->times);
@@ -317,7 +356,6 @@ static bool take_inputs(vjp *p)
             adz_set_grad_enabled(before);
         } else if (!leaf) {
             p->ode.e.arguments[i - ADZI_ODE_FIRST_ARGUMENT] = t;
-            p->ode.event.arguments[i - ADZI_ODE_FIRST_ARGUMENT] = t;
         }
         if (p->ode.times == NULL) {
             return false;
@@ -336,7 +374,8 @@ adz_status adzi_ode_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const
     if (adzi_ode_goes_forward(node, dy)) {
         return adzi_ode_forward(node, dx, dy);
     }
-    const size_t inputs = (size_t)node->n_inputs + 1, states = (size_t)r->ode.n_times + 2;
+    const size_t inputs = (size_t)node->n_inputs + 1;
+    const size_t states = (size_t)(r->ode.n_times + 2 * r->ode.n_hits) + 3;
     const int64_t bytes[] = { (
         int64_t)((3 * inputs + 2 * states) * sizeof(adz_tensor *) + inputs * sizeof(int)) };
     adz_tensor *memory = adzi_scratch(r->ode.e.op, ADZ_U8, 1, bytes);

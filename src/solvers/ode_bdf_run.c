@@ -262,7 +262,7 @@ static bool show(const bdf *b, adzi_ode_move *move)
 {
     const adzi_ode *ode = b->run->ode;
     move->order = b->order;
-    if (ode->event.function.call == NULL && ode->at[b->run->next] >= ode->ends[ode->n_steps]) {
+    if (ode->n_events == 0 && ode->at[b->run->next] >= ode->ends[ode->n_steps]) {
         return true;
     }
     for (int i = 0; i <= b->order; ++i) {
@@ -367,7 +367,7 @@ static bool try_step(bdf *b, double end, bool *over)
 
 bool adzi_ode_adapt_bdf(adzi_ode_run *run, double end)
 {
-    bdf b = { .run = run, .keeps = run->kept != NULL && run->ode->event.function.call == NULL };
+    bdf b = { .run = run, .keeps = run->kept != NULL && run->ode->n_events == 0 };
     bool over = false;
     if (!begin(&b)) {
         return false;

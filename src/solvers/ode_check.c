@@ -52,7 +52,7 @@ static bool check_state(const adzi_ode *ode, const adz_tensor *y0)
             adz_dtype_name((adz_dtype)times->dtype), adz_dtype_name((adz_dtype)y0->dtype));
         return false;
     }
-    const bool event = ode->event.function.call != NULL;
+    const bool event = ode->needs_end;
     if (times->rank != 1 || times->sizes[0] < 2 || (event && times->sizes[0] != 2)) {
         adzi_error(op, ADZ_ERR_SHAPE, "times are %s; they must be a vector of %s times",
             adzi_text_shape(times), event ? "2" : "2 or more");
@@ -90,7 +90,7 @@ static bool check_steps(const adzi_ode *ode)
 static bool check_form(const adzi_ode *ode)
 {
     const char *op = ode->e.op;
-    const bool event = ode->event.function.call != NULL;
+    const bool event = ode->n_events > 0;
     if ((event && !adzi_equation_not_exported(op, "an event")) ||
         (!ode->fixed && !adzi_equation_not_exported(op, "error control")) ||
         (ode->o.method == ADZ_ODE_RODAS4 && !adzi_equation_not_exported(op, "ADZ_ODE_RODAS4"))) {

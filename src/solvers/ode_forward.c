@@ -302,7 +302,7 @@ bool adzi_ode_goes_forward(adzi_node *node, adz_tensor *const *dy)
 {
     const adzi_ode_context *r = *(adzi_ode_context *const *)node->attr;
     const int64_t directions = adzi_directions(node);
-    if (directions == 0 || r->ode.event.function.call != NULL || adzi_needs(node, 1) ||
+    if (directions == 0 || r->ode.n_events > 0 || adzi_needs(node, 1) ||
         !adzi_functional_is_zero(dy[0])) {
         return false;
     }

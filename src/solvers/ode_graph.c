@@ -23,7 +23,7 @@
 static bool may_record(const adzi_ode *ode)
 {
     const bool stiff = ode->o.method == ADZ_ODE_RODAS4 || ode->o.method == ADZ_ODE_BDF;
-    return ode->o.graph_bytes > 0 && !stiff && ode->event.function.call == NULL;
+    return ode->o.graph_bytes > 0 && !stiff && ode->n_events == 0;
 }
 
 bool adzi_ode_graph_begin(adzi_ode_run *run, const adz_tensor *y0, adz_tensor *const *arguments)
@@ -58,6 +58,7 @@ bool adzi_ode_run_step(adzi_ode_run *run, const adzi_ode_span *span, adzi_ode_mo
 static bool give_up(adzi_ode_run *run, adzi_ode_move *move)
 {
     run->records = false;
+    adzi_ode_leaves_records_no_more(run->ode);
     run->graph.n = run->n_fresh = 0;
     move->y1 = move->state = adz_detach(move->y1);
     move->last = move->last != NULL ? adz_detach(move->last) : NULL;

@@ -10,6 +10,7 @@ void adzi_ode_context_drop(adzi_ode_context *r)
     if (adzi_refs_drop(&r->refs)) {
         adzi_ode_graph_free(&r->graph);
         adzi_free(r->numbers, r->n_numbers * sizeof(double));
+        adzi_free(r->ode.hits, (size_t)r->ode.n_hits * sizeof(adzi_ode_hit));
         adzi_free(r, sizeof *r);
     }
 }
@@ -40,7 +41,7 @@ bool adzi_ode_knows_leaves(const char *op, adz_tensor *y, adz_tensor *const *tar
         }
         if (!good) {
             adzi_error(op, ADZ_ERR_UNSUPPORTED,
-                "the function uses a tensor of %s, which wants a gradient, at some times only and not at the last one; make it an argument of the function",
+                "the function uses a tensor of %s, which wants a gradient, but did not use it when the equation was solved; it must use the same tensors in each call for the same time and state",
                 adzi_text_shape(leaf));
         }
     }
@@ -48,26 +49,16 @@ bool adzi_ode_knows_leaves(const char *op, adz_tensor *y, adz_tensor *const *tar
     return good;
 }
 
-/* The leaves that the functions use at the last state. */
-static bool note_leaves(const adzi_ode *ode, adz_tensor *y, adzi_leaves *leaves)
+static bool copy_hits(adzi_ode *to, const adzi_ode *from)
 {
-    adzi_ode at = *ode;
-    if (!adzi_equation_detach(&at.e)) {
-        return false;
+    const size_t bytes = (size_t)from->n_hits * sizeof *from->hits;
+    to->hits = bytes > 0 ? adzi_alloc(bytes) : NULL;
+    if (to->hits == NULL) {
+        return bytes == 0 || adzi_fail_memory(from->e.op, bytes) != NULL;
     }
-    memcpy(at.event.arguments, at.e.arguments, sizeof at.e.arguments);
-    adz_tensor *times = adz_detach(ode->times);
-    adz_tensor *t = times != NULL ? adz_select(times, 0, ode->n_times - 1) : NULL;
-    at.mirrored = false; /* these times are the program's */
-    adz_tensor *f = adzi_ode_slope(&at, t, y), *variables[] = { t, y };
-    if (f == NULL || !adzi_leaves_add(leaves, at.e.op, f, NULL, 0)) {
-        return false;
-    }
-    if (ode->event.function.call == NULL) {
-        return true;
-    }
-    adz_tensor *g = adzi_equation_number(&at.event, variables, 2);
-    return g != NULL && adzi_leaves_add(leaves, at.e.op, g, NULL, 0);
+    to->n_hits = from->n_hits;
+    memcpy(to->hits, from->hits, bytes);
+    return true;
 }
 
 static adzi_ode_context *context_new(const adzi_ode *ode, const adzi_ode_kept *kept)
@@ -82,6 +73,9 @@ static adzi_ode_context *context_new(const adzi_ode *ode, const adzi_ode_kept *k
     r->stride = kept->stride;
     r->ode.times = NULL;
     r->ode.like = NULL;
+    r->ode.leaves = NULL;
+    r->ode.hits = NULL;
+    r->ode.n_hits = 0;
     if (!adzi_ode_graph_copy(&r->graph, ode, kept->graph)) {
         adzi_free(r, sizeof *r);
         return NULL;
@@ -102,6 +96,10 @@ static adzi_ode_context *context_new(const adzi_ode *ode, const adzi_ode_kept *k
     r->ode.orders = r->ode.at + ode->n_times;
     if (ode->o.method == ADZ_ODE_BDF) {
         memcpy(r->ode.orders, ode->orders, (size_t)ode->n_steps * sizeof(double));
+    }
+    if (!copy_hits(&r->ode, ode)) {
+        recipe_free(&r);
+        return NULL;
     }
     memcpy(r->ode.ends, ode->ends, (size_t)(ode->n_steps + 1) * sizeof(double));
     memcpy(r->ode.at, ode->at, (size_t)ode->n_times * sizeof(double));
@@ -143,28 +141,24 @@ static bool record(const adzi_ode *ode, const adzi_ode_kept *kept, adz_tensor **
 
 bool adzi_ode_record(adzi_ode *ode, adz_tensor *y0, const adzi_ode_kept *kept, adz_tensor **results)
 {
-    adzi_leaves leaves = { NULL, 0, 0 };
-    const bool event = ode->event.function.call != NULL;
-    adz_tensor *last = event ? results[1] : adz_select(results[0], 0, ode->n_times - 1);
-    last = last != NULL ? adz_clone(last) : NULL;
-    bool good = last != NULL && note_leaves(ode, last, &leaves);
-    const size_t count = ADZI_ODE_FIRST_ARGUMENT + ode->e.n + leaves.count;
+    adz_tensor *const *leaves;
+    const size_t n_leaves = adzi_ode_leaves_of(ode->leaves, &leaves), n = ode->e.n;
+    const size_t count = ADZI_ODE_FIRST_ARGUMENT + n + n_leaves;
     const int64_t bytes[] = { (int64_t)(count * sizeof(adz_tensor *)) };
-    adz_tensor *memory = good ? adzi_scratch(ode->e.op, ADZ_U8, 1, bytes) : NULL;
-    if (memory != NULL) {
-        adz_tensor **inputs = (adz_tensor **)(void *)memory->data;
-        bool wants = false;
-        inputs[0] = y0;
-        inputs[1] = ode->times;
-        memcpy(inputs + ADZI_ODE_FIRST_ARGUMENT, ode->e.arguments, ode->e.n * sizeof *inputs);
-        for (size_t i = 0; i < leaves.count; ++i) {
-            inputs[ADZI_ODE_FIRST_ARGUMENT + ode->e.n + i] = leaves.items[i];
-        }
-        for (size_t i = 0; i < count; ++i) {
-            wants = wants || adzi_requires_grad(inputs[i]);
-        }
-        good = !wants || record(ode, kept, inputs, (int)count, results);
+    adz_tensor *memory = adzi_scratch(ode->e.op, ADZ_U8, 1, bytes);
+    if (memory == NULL) {
+        return false;
     }
-    adzi_leaves_free(&leaves);
-    return good && memory != NULL;
+    adz_tensor **inputs = (adz_tensor **)(void *)memory->data;
+    bool wants = false;
+    inputs[0] = y0;
+    inputs[1] = ode->times;
+    memcpy(inputs + ADZI_ODE_FIRST_ARGUMENT, ode->e.arguments, n * sizeof *inputs);
+    for (size_t i = 0; i < n_leaves; ++i) {
+        inputs[ADZI_ODE_FIRST_ARGUMENT + n + i] = leaves[i];
+    }
+    for (size_t i = 0; i < count; ++i) {
+        wants = wants || adzi_requires_grad(inputs[i]);
+    }
+    return !wants || record(ode, kept, inputs, (int)count, results);
 }

@@ -28,8 +28,8 @@ void adzi_ode_context_drop(adzi_ode_context *r);
 
 /**
  * Whether the node has an edge to all leaves on which `y` depends, apart from the n targets and, if
- * it is there, the leaves of a graph. A leaf that appears only in some steps has none, and would
- * get no gradient. Records an error.
+ * it is there, the leaves of a graph. A leaf that the first run has not heard of has none, and
+ * would get no gradient. Records an error.
  */
 bool adzi_ode_knows_leaves(const char *op, adz_tensor *y, adz_tensor *const *targets, size_t n,
     const adzi_node *node, const adzi_ode_graph *graph);

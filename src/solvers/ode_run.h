@@ -10,18 +10,21 @@ typedef struct adzi_ode_run {
     adz_tensor *y, *first; /* the state, and f there; first is NULL if it is not known */
     adz_tensor *state;     /* with which the next step begins: y, or differences (ode_bdf.h) */
     adz_tensor *stiff[3];  /* of ADZ_ODE_BDF: the Jacobian and the factors, or NULL */
-    adz_tensor *out;       /* [T, ...], the states at the times; NULL with an event */
+    adz_tensor *out;       /* [T, ...], the states at the times */
     adz_tensor *kept;      /* [C, ...], states for the backward; NULL if none is wanted */
     adz_tensor *memory;    /* of ode->ends */
     adz_tensor *path; /* [room, n], f64, after each step of ADZ_ODE_BDF, for forward derivatives;
                          NULL if none is wanted, or if it would take too much memory */
-    int64_t stride, next; /* of the kept states; the next time */
-    adz_tensor *found[2]; /* the event */
-    double t, h, sign;    /* with error control; of the event's function */
-    size_t mark;          /* of the scope: what was made before stays */
-    bool records;         /* steps are recorded for `graph` */
-    int64_t most_steps;   /* of which the graph may be kept */
-    adzi_ode_graph graph; /* its states lie in `list` */
+    int64_t stride, next;               /* of the kept states; the next time */
+    adz_tensor *hits;                   /* memory of ode->hits */
+    adz_tensor *hit_times, *hit_states; /* [room] and [room, ...], in the order of ode->hits */
+    double t, h;                        /* with error control */
+    int64_t counts[ADZ_ODE_EVENTS];     /* hits of each event */
+    double signs[ADZ_ODE_EVENTS];       /* of the functions of the events */
+    size_t mark;                        /* of the scope: what was made before stays */
+    bool records;                       /* steps are recorded for `graph` */
+    int64_t most_steps;                 /* of which the graph may be kept */
+    adzi_ode_graph graph;               /* its states lie in `list` */
     adz_tensor *list, *fresh[2];
     size_t n_fresh; /* states of the running step */
 } adzi_ode_run;
@@ -47,12 +50,29 @@ bool adzi_ode_graph_begin(adzi_ode_run *run, const adz_tensor *y0, adz_tensor *c
  * with the error recorded. */
 bool adzi_ode_graph_take(adzi_ode_run *run, adzi_ode_move *move);
 
+/** Begins to hear which leaves the functions use. They belong to the scope. False with the error
+ * recorded. */
+bool adzi_ode_leaves_begin(adzi_ode_run *run);
+
+/** The following steps are not recorded. */
+void adzi_ode_leaves_records_no_more(adzi_ode *ode);
+
+/** The run is over. */
+void adzi_ode_leaves_end(adzi_ode *ode);
+
 /** A step of the run. */
 bool adzi_ode_run_step(adzi_ode_run *run, const adzi_ode_span *span, adzi_ode_move *move);
 
-/** Finds the sign of the event's function, -1, 0 or 1, right after the first time. `reach` is the
- * time in which rounding errors of the state grow as its slope run->first says. */
-bool adzi_ode_event_begin(adzi_ode_run *run, double reach);
+/** Finds the signs of the functions of the events, -1, 0 or 1, right after the first time. `reach`
+ * is the time in which rounding errors of the state grow as its slope run->first says. */
+bool adzi_ode_events_begin(adzi_ode_run *run, double reach);
+
+/** Notes the hits of a step that was accepted. If one of them ends the solution, ode->ended says
+ * so, and ode->n_times becomes the number of times up to there. False with the error recorded. */
+bool adzi_ode_take_hits(adzi_ode_run *run, const adzi_ode_span *span, const adzi_ode_move *move);
+
+/** The results of a run: the states at the times, and what was collected of each event. */
+bool adzi_ode_run_results(const adzi_ode_run *run, adz_tensor **results);
 
 /** Steps with error control, to the last time or to the event. */
 bool adzi_ode_adapt(adzi_ode_run *run);
@@ -64,8 +84,8 @@ bool adzi_ode_adapt_bdf(adzi_ode_run *run, double end);
  * if none may be tried. */
 bool adzi_ode_may_step(adzi_ode_run *run, double stop);
 
-/** Accepts step k: finds the event in it, or writes the states at its times. True in *over if the
- * event was found. */
+/** Accepts step k: finds the events in it and writes the states at its times. True in *over if an
+ * event has ended the solution. */
 bool adzi_ode_accept(
     adzi_ode_run *run, int64_t k, const adzi_ode_span *span, adzi_ode_move *move, bool *over);
 

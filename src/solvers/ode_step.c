@@ -40,6 +40,7 @@ adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y)
     }
     adz_tensor *f =
         variables[0] != NULL && y != NULL ? adzi_equation_call(&ode->e, variables, 2) : NULL;
+    f = adzi_ode_heard(ode, &ode->e, variables, f);
     return f != NULL && ode->mirrored ? adz_neg(f) : f;
 }
 
@@ -235,10 +236,10 @@ static adz_tensor *between(const adzi_ode *ode, const adzi_ode_span *span,
 /* ---- the grid -------------------------------------------------------------------------------- */
 
 /* The index of the time at which a step ends or begins, if ends are computed from the times; or -1.
- * The time at which a search for an event ends does not count. */
+ * A time after the event that has ended the solution does not count. */
 static int64_t time_at(const adzi_ode *ode, double t)
 {
-    int64_t low = 0, high = ode->event.function.call != NULL ? 0 : ode->n_times - 1;
+    int64_t low = 0, high = ode->n_times - 1;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         if (ode->at[middle] < t) {
@@ -345,26 +346,33 @@ int adzi_ode_states(const adzi_ode *ode, const adzi_ode_span *span, const adzi_o
 /* ---- all steps --------------------------------------------------------------------------------
  */
 
-bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count)
+/* The hits in step k. */
+static bool replay_hits(const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move,
+    int64_t *hit, adz_tensor **hits)
 {
-    int64_t next = 1;
+    for (; *hit < ode->n_hits && ode->hits[*hit].step == span->k; ++*hit) {
+        if (!adzi_ode_at_hit(ode, &ode->hits[*hit], span, move, hits + 2 * *hit)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool adzi_ode_replay(
+    const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count, adz_tensor **hits)
+{
+    int64_t next = 1, hit = 0;
     adzi_ode_move move = { .first = NULL };
-    const bool event = ode->event.function.call != NULL;
     *count = 0;
     y = adzi_ode_state_of(ode, y);
     for (int64_t k = 0; k < ode->n_steps; ++k) {
         adzi_ode_span span;
-        const bool last = event && k == ode->n_steps - 1;
         move = (adzi_ode_move){ .first = move.last };
         if (y == NULL || !adzi_ode_span_of(ode, k, &span) || !adzi_ode_step(ode, &span, y, &move)) {
             return false;
         }
-        if (last) {
-            *count = 2;
-            return adzi_ode_at_event(ode, &span, &move, list);
-        }
-        const int n = event ? 0 : adzi_ode_states(ode, &span, &move, &next, list + *count);
-        if (n < 0) {
+        const int n = adzi_ode_states(ode, &span, &move, &next, list + *count);
+        if (n < 0 || !replay_hits(ode, &span, &move, &hit, hits)) {
             return false;
         }
         *count += (size_t)n;

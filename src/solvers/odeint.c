@@ -22,6 +22,7 @@ static const adz_field fields[] = {
     ADZ_FIELD(adz_ode_options, graph_bytes, .value = 16 << 20, ADZ_AT_LEAST(0),
         .hint = "0 keeps no graph"),
     ADZ_FIELD(adz_ode_options, max_step, .value = 0, ADZ_AT_LEAST(0), .hint = "0 sets no limit"),
+    ADZ_FIELD(adz_ode_options, max_hits, .value = 10000, ADZ_AT_LEAST(1)),
     ADZ_FIELD(adz_ode_options, event_direction, .value = 0, ADZ_CLOSED(-1, 1),
         .hint = "1 is for a function that rises through 0, -1 for one that falls, 0 for both"),
 };
@@ -80,8 +81,8 @@ bool adzi_ode_go_on(adzi_ode_run *run, adzi_ode_move *move)
     run->first = move->last;
     const size_t n = run->records ? run->n_fresh : 0;
     adz_tensor *const kept[] = { n > 0 ? run->fresh[0] : NULL, n > 1 ? run->fresh[1] : NULL, run->y,
-        run->first, run->memory, run->path, run->found[0], run->found[1], run->list, run->stiff[0],
-        run->stiff[1], run->stiff[2] };
+        run->first, run->memory, run->path, run->hits, run->hit_times, run->hit_states, run->list,
+        run->stiff[0], run->stiff[1], run->stiff[2] };
     const bool good = adzi_survive(run->ode->e.op, run->mark, kept, sizeof kept / sizeof *kept);
     run->mark += good ? n : 0; /* the states of the graph stay until the end */
     run->n_fresh = 0;
@@ -128,19 +129,18 @@ static bool prepare(adzi_ode_run *run, adz_tensor *y0, bool wants)
     const int64_t room = ode->o.checkpoints < most ? ode->o.checkpoints : most;
     ode->times = adz_detach(ode->times);
     run->y = adz_clone(adz_detach(y0));
-    run->out = ode->event.function.call == NULL ? rows_of(y0, ode->n_times) : NULL;
+    run->out = rows_of(y0, ode->n_times);
     run->state = run->y != NULL ? adzi_ode_state_of(ode, run->y) : NULL;
     run->kept = wants && run->state != NULL ? rows_of(run->state, room > 1 ? room : 2) : NULL;
     run->stride = run->next = 1;
-    if (ode->times == NULL || run->y == NULL || (wants && run->kept == NULL) ||
+    if (ode->times == NULL || run->y == NULL || run->out == NULL || (wants && run->kept == NULL) ||
         !adzi_equation_detach(&ode->e) || !adzi_ode_read_times(ode) ||
-        (!adzi_requires_grad(times) && !adzi_ode_graph_begin(run, y0, given.arguments))) {
+        (!adzi_requires_grad(times) && !adzi_ode_graph_begin(run, y0, given.arguments)) ||
+        (wants && !adzi_ode_leaves_begin(run))) {
         return false;
     }
-    memcpy(ode->event.arguments, ode->e.arguments, sizeof ode->e.arguments);
     run->mark = adzi_self()->n_temporaries;
-    return ode->event.function.call != NULL ||
-           (run->out != NULL && adz_copy_(adz_select(run->out, 0, 0), run->y) != NULL);
+    return adz_copy_(adz_select(run->out, 0, 0), run->y) != NULL;
 }
 
 typedef struct first_call {
@@ -178,7 +178,8 @@ static bool unrolled(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
     ode->n_steps = (ode->n_times - 1) * ode->o.steps;
     ode->report.steps = ode->n_steps;
     ode->graph = true;
-    results[0] = adzi_ode_replay(ode, y0, list + 1, &count) ? adz_cat(list, count + 1, 0) : NULL;
+    results[0] =
+        adzi_ode_replay(ode, y0, list + 1, &count, NULL) ? adz_cat(list, count + 1, 0) : NULL;
     return results[0] != NULL;
 }
 
@@ -194,38 +195,30 @@ static bool solve(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
     ode->counts = &ode->report;
     const bool good = first_run(&run, y0, thread->grad_enabled);
     ode->counts = NULL;
+    adzi_ode_leaves_end(ode);
     ode->o.atols = NULL; /* the program's array may end with the call */
-    if (!good) {
+    if (!good || !adzi_ode_run_results(&run, results)) {
         return false;
-    }
-    results[0] = run.out != NULL ? run.out : adz_clone(run.found[0]);
-    if (run.out == NULL) {
-        results[1] = adz_clone(run.found[1]);
     }
     ode->times = given.times;
     memcpy(ode->e.arguments, given.e.arguments, sizeof given.e.arguments);
-    memcpy(ode->event.arguments, given.e.arguments, sizeof given.e.arguments);
-    return results[0] != NULL && (run.out != NULL || results[1] != NULL) &&
-           (!thread->grad_enabled ||
-               adzi_ode_record(ode, y0,
-                   &(adzi_ode_kept){ run.kept, run.stride, run.path, &run.graph }, results));
+    return !thread->grad_enabled ||
+           adzi_ode_record(
+               ode, y0, &(adzi_ode_kept){ run.kept, run.stride, run.path, &run.graph }, results);
 }
 
-/* ode has the functions and the times. */
-static adz_status run(adzi_ode *ode, adz_tensor *y0, const adz_ode_options *options,
-    adz_tensor **results, adz_ode_report *report)
+/* ode has the functions and the times; its options may be set. */
+static adz_status run(adzi_ode *ode, adz_tensor *y0, adz_tensor **results, adz_ode_report *report)
 {
     const char *op = ode->e.op;
     const int n = adzi_ode_results(ode);
-    adz_tensor *made[2] = { NULL };
-    if (!adz_options_take(op, &adz_ode_options_table, &ode->o, options)) {
-        return adzi_status(NULL);
-    }
+    adz_tensor *made[ADZI_ODE_RESULTS] = { NULL };
     if (ode->o.method == ADZ_ODE_RK4 && ode->o.steps == 0) {
         ode->o.steps = 1;
     }
     ode->fixed = ode->o.steps > 0;
     ode->report.time = NAN;
+    ode->ended = -1;
     if (!adzi_ode_check(ode, y0)) {
         return adzi_status(NULL);
     }
@@ -245,6 +238,11 @@ static adz_status run(adzi_ode *ode, adz_tensor *y0, const adz_ode_options *opti
     return ADZ_OK;
 }
 
+static bool take_options(adzi_ode *ode, const adz_ode_options *options)
+{
+    return adz_options_take(ode->e.op, &adz_ode_options_table, &ode->o, options);
+}
+
 adz_tensor *adz_odeint(adz_ode_map function, void *user, adz_tensor *y0, adz_tensor *times,
     const adz_ode_options *options, adz_ode_report *report)
 {
@@ -253,7 +251,7 @@ adz_tensor *adz_odeint(adz_ode_map function, void *user, adz_tensor *y0, adz_ten
     if (function == NULL) {
         return adzi_fail_null("adz_odeint", "function");
     }
-    return run(&ode, y0, options, &y, report) == ADZ_OK ? y : NULL;
+    return take_options(&ode, options) && run(&ode, y0, &y, report) == ADZ_OK ? y : NULL;
 }
 
 adz_tensor *adz_odeint_many(const adz_tensor_function *function, adz_tensor *y0, adz_tensor *times,
@@ -261,8 +259,8 @@ adz_tensor *adz_odeint_many(const adz_tensor_function *function, adz_tensor *y0,
 {
     adzi_ode ode = { .e = { .op = "adz_odeint_many" }, .times = times };
     adz_tensor *y;
-    return adzi_equation_take(&ode.e, function, arguments, n) &&
-                   run(&ode, y0, options, &y, report) == ADZ_OK
+    return adzi_equation_take(&ode.e, function, arguments, n) && take_options(&ode, options) &&
+                   run(&ode, y0, &y, report) == ADZ_OK
                ? y
                : NULL;
 }
@@ -271,18 +269,82 @@ adz_status adz_odeint_event(const adz_tensor_function *function, adz_tensor *y0,
     adz_tensor *const *arguments, size_t n, const adz_tensor_function *event,
     const adz_ode_options *options, adz_tensor **found, adz_ode_report *report)
 {
-    adzi_ode ode = {
-        .e = { .op = "adz_odeint_event" }, .event = { .op = "adz_odeint_event" }, .times = times
-    };
-    if (event == NULL) {
+    adzi_ode ode = { .e = { .op = "adz_odeint_event" }, .times = times, .n_events = 1 };
+    adz_tensor *results[3];
+    if (event == NULL || event->call == NULL) {
         return adzi_error_null(ode.e.op, "event");
     }
     if (found == NULL) {
         return adzi_error_null(ode.e.op, "found");
     }
-    if (!adzi_equation_take(&ode.event, event, arguments, n) ||
-        !adzi_equation_take(&ode.e, function, arguments, n)) {
+    if (!adzi_equation_take(&ode.e, function, arguments, n) || !take_options(&ode, options)) {
         return adzi_status(NULL);
     }
-    return run(&ode, y0, options, found, report);
+    ode.needs_end = true;
+    ode.events[0] = (adz_ode_event){ *event, ode.o.event_direction, 1 };
+    const size_t mark = adzi_self()->n_temporaries;
+    if (run(&ode, y0, results, report) != ADZ_OK) {
+        return adzi_status(NULL);
+    }
+    adz_tensor *at[] = { adz_select(results[1], 0, 0), adz_select(results[2], 0, 0) };
+    if (at[0] == NULL || at[1] == NULL || !adzi_survive(ode.e.op, mark, at, 2)) {
+        return adzi_status(NULL);
+    }
+    memcpy(found, at, sizeof at);
+    return ADZ_OK;
+}
+
+/* Copies the events. False with the error recorded if one of them cannot be looked for. */
+static bool take_events(adzi_ode *ode, const adz_ode_event *events, size_t n)
+{
+    const char *op = ode->e.op;
+    if (events == NULL) {
+        return adzi_fail_null(op, "events") != NULL;
+    }
+    if (n == 0 || n > ADZ_ODE_EVENTS) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "%zu events; 1 to %d are possible", n, ADZ_ODE_EVENTS);
+        return false;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        const adz_ode_event *event = &events[i];
+        if (event->function.call == NULL) {
+            adzi_error(op, ADZ_ERR_NULL, "events[%zu] has no function", i);
+            return false;
+        }
+        if (event->direction < -1 || event->direction > 1 || event->terminal < 0) {
+            adzi_error(op, ADZ_ERR_ARGUMENT,
+                "events[%zu] has direction %d and terminal %lld; direction must be 1 for a function that rises through 0, -1 for one that falls, or 0 for both, and terminal the number of the hit that ends the solution, or 0",
+                i, event->direction, (long long)event->terminal);
+            return false;
+        }
+        ode->events[i] = *event;
+    }
+    ode->n_events = n;
+    return true;
+}
+
+adz_status adz_odeint_events(const adz_tensor_function *function, adz_tensor *y0, adz_tensor *times,
+    adz_tensor *const *arguments, size_t n, const adz_ode_event *events, size_t n_events,
+    const adz_ode_options *options, adz_tensor **found, int *ended, adz_ode_report *report)
+{
+    adzi_ode ode = { .e = { .op = "adz_odeint_events" }, .times = times };
+    if (found == NULL) {
+        return adzi_error_null(ode.e.op, "found");
+    }
+    if (!take_events(&ode, events, n_events) ||
+        !adzi_equation_take(&ode.e, function, arguments, n) || !take_options(&ode, options)) {
+        return adzi_status(NULL);
+    }
+    if (ode.o.event_direction != 0) {
+        return adzi_error(ode.e.op, ADZ_ERR_ARGUMENT,
+            "event_direction is %d, which is of adz_odeint_event; set the direction of each event",
+            ode.o.event_direction);
+    }
+    if (run(&ode, y0, found, report) != ADZ_OK) {
+        return adzi_status(NULL);
+    }
+    if (ended != NULL) {
+        *ended = ode.ended;
+    }
+    return ADZ_OK;
 }

@@ -62,7 +62,7 @@ ORDER = {
         "source", "sink",
     ],
     "autograd": [
-        "attr", "node.h", "saved", "node", "run.h", "op.h", "form.h", "operator.h", "hooks", "check", "grad_mode", "in_backward", "op", "record", "regions",
+        "attr", "node.h", "saved", "node", "run.h", "listener.h", "op.h", "form.h", "operator.h", "hooks", "check", "grad_mode", "in_backward", "op", "record", "regions",
         "operators.h", "operator_call.h", "operator_kernel", "operator_expression", "operator", "derived", "leaf", "run", "delivery", "discover", "dot", "engine", "backward",
         "gradients", "gradcheck.h", "gradcheck_f32", "gradcheck", "operator_check",
     ],

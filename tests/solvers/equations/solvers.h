@@ -38,11 +38,12 @@ enum { N_ROOT_ENDS = 8, N_ROOT_SET = 4 };
 enum { N_HIGHER = 4 };
 enum {
     N_ODE_VALUES = 5,
-    N_ODE_GRADIENTS = 8,
+    N_ODE_GRADIENTS = 9,
     N_ODE_GRAPH = 6,
     N_ODE_REFUSED = 7,
     N_ODE_ENDS = 11,
     N_ODE_EVENTS = 6,
+    N_ODE_HITS = 12,
     N_ODE_BDF = 8,
     N_FORWARD = 11,
     N_ODE_BACKWARDS = 6
@@ -70,6 +71,7 @@ extern const struct CMUnitTest ode_graph[N_ODE_GRAPH];
 extern const struct CMUnitTest ode_refused[N_ODE_REFUSED];
 extern const struct CMUnitTest ode_ends[N_ODE_ENDS];
 extern const struct CMUnitTest ode_events[N_ODE_EVENTS];
+extern const struct CMUnitTest ode_hits[N_ODE_HITS];
 extern const struct CMUnitTest ode_bdf[N_ODE_BDF];
 extern const struct CMUnitTest forward[N_FORWARD];
 extern const struct CMUnitTest ode_backwards[N_ODE_BACKWARDS];
