@@ -23,6 +23,7 @@ LEFT_OUT = {
         'for modules and operators that are written in C',
     r'adz_(operator_\w+|record|node_\w+|optimizer_(new|type_of|check)|update_setting|moment_power)':
         'for operators and optimizers that are written in C',
+    r'adz_tokenizer_(new|data|type_of)': 'for tokenizers that are written in C',
     r'adz_(adam_express|adam_f\d\d|ada_belief_f\d\d|labml_\w+_f\d\d|labml_\w+_express)':
         'for optimizers that are written in C',
     r'adz_(group_\w+|data_parallel_\w+|mpi_\w+)': 'training on several machines is for programs in C and Fortran',

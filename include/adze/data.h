@@ -12,5 +12,6 @@
 #include "adze/data/standardizer.h"
 #include "adze/data/text.h"
 #include "adze/data/tokenizer.h"
+#include "adze/data/tokenizer_type.h"
 
 #endif

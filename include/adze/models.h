@@ -7,6 +7,6 @@
 #ifndef ADZE_MODELS_H
 #define ADZE_MODELS_H
 
-#include "adze/base.h"
+#include "adze/models/tokenizer.h"
 
 #endif

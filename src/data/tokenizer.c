@@ -1,9 +1,10 @@
-/* Tokenizers: making them, and the way from text to ids (encoding) and back (decoding). */
+/* Tokenizers of any type: making them, the way from text to ids (encoding) and back (decoding). */
 #include "data/tokenizer.h"
 #include "base/capture.h"
 
 #include <string.h>
 
+#include "base/door.h"
 #include "base/source.h"
 #include "data/unicode.h"
 #include "base/alloc.h"
@@ -12,13 +13,47 @@
 #include "base/handle.h"
 #include "tensor/tensor.h"
 
-adz_tokenizer *adzi_tokenizer_new(const char *op, adz_token_kind kind)
+/* ---- making and ending ---------------------------------------------------------------------- */
+
+static bool check_type(const char *op, const adz_tokenizer_type *type)
 {
-    adz_tokenizer *t = adzi_handle_new(sizeof *t);
-    if (t == NULL) {
-        return adzi_fail_memory(op, sizeof *t);
+    if (type == NULL) {
+        adzi_error_null(op, "type");
+        return false;
     }
-    t->kind = kind;
+    if (type->size < sizeof *type) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "the type's size is %zu; set it to sizeof(adz_tokenizer_type)", type->size);
+        return false;
+    }
+    const char *missing = type->name == NULL     ? "name"
+                          : type->encode == NULL ? "encode"
+                          : type->count == NULL  ? "count"
+                          : type->token == NULL  ? "token"
+                          : type->id == NULL     ? "id"
+                                                 : NULL;
+    if (missing != NULL) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "the type has no %s", missing);
+    }
+    return missing == NULL;
+}
+
+adz_tokenizer *adz_tokenizer_new(const adz_tokenizer_type *type, size_t state_size)
+{
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
+    static const char op[] = "adz_tokenizer_new";
+    if (!check_type(op, type)) {
+        return NULL;
+    }
+    if (state_size > PTRDIFF_MAX / 2) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "a state of %zu bytes cannot be", state_size);
+    }
+    adz_tokenizer *t = adzi_handle_new(sizeof *t + state_size);
+    if (t == NULL) {
+        return adzi_fail_memory(op, sizeof *t + state_size);
+    }
+    t->type = type;
+    t->state_size = state_size;
     return t;
 }
 
@@ -26,19 +61,11 @@ void adz_tokenizer_free(adz_tokenizer **address)
 {
     adz_tokenizer *gone = adzi_handle_take("adz_tokenizer_free", "tokenizer", address);
     if (gone != NULL) {
-        adzi_vocabulary_free(&gone->words);
-        adzi_handle_end(gone, sizeof *gone);
+        if (gone->type->end != NULL) {
+            gone->type->end(gone);
+        }
+        adzi_handle_end(gone, sizeof *gone + gone->state_size);
     }
-}
-
-bool adzi_tokenizer_add_bytes(adz_tokenizer *t)
-{
-    bool good = true;
-    for (int i = 0; i < 256 && good; ++i) {
-        char byte = (char)(unsigned char)i;
-        good = adzi_vocabulary_add(&t->words, (adz_text){ &byte, 1 });
-    }
-    return good;
 }
 
 /* ---- kind, size and tokens ------------------------------------------------------------------ */
@@ -53,125 +80,115 @@ bool adzi_tokenizer_check_id(const char *op, const adz_tokenizer *t, int64_t id)
     if (!check(op, t)) {
         return false;
     }
-    if (id < 0 || (uint64_t)id >= t->words.count) {
-        adzi_error(op, ADZ_ERR_INDEX, "id %lld is outside the vocabulary's %zu tokens",
-            (long long)id, t->words.count);
+    const int64_t count = t->type->count(t);
+    if (id < 0 || id >= count) {
+        adzi_error(op, ADZ_ERR_INDEX, "id %lld is outside the vocabulary's %lld tokens",
+            (long long)id, (long long)count);
         return false;
     }
     return true;
 }
 
+void *adz_tokenizer_data(const adz_tokenizer *tokenizer)
+{
+    bool any = check("adz_tokenizer_data", tokenizer) && tokenizer->state_size > 0;
+    return any ? (void *)(uintptr_t)tokenizer->state : NULL;
+}
+
+const adz_tokenizer_type *adz_tokenizer_type_of(const adz_tokenizer *tokenizer)
+{
+    return check("adz_tokenizer_type_of", tokenizer) ? tokenizer->type : NULL;
+}
+
 adz_token_kind adz_tokenizer_kind(const adz_tokenizer *tokenizer)
 {
-    return check("adz_tokenizer_kind", tokenizer) ? tokenizer->kind : ADZ_TOKENS_CHARACTERS;
+    if (!check("adz_tokenizer_kind", tokenizer)) {
+        return ADZ_TOKENS_CHARACTERS;
+    }
+    int kind = 0;
+    while (kind < ADZI_TOKEN_KINDS && adzi_token_kinds[kind] != tokenizer->type) {
+        ++kind;
+    }
+    return (adz_token_kind)kind;
 }
 
 int64_t adz_tokenizer_count(const adz_tokenizer *tokenizer)
 {
-    return check("adz_tokenizer_count", tokenizer) ? (int64_t)tokenizer->words.count : -1;
+    return check("adz_tokenizer_count", tokenizer) ? tokenizer->type->count(tokenizer) : -1;
 }
 
 bool adz_tokenizer_has_special(const adz_tokenizer *tokenizer)
 {
-    return tokenizer != NULL && tokenizer->special;
+    return tokenizer != NULL && adz_tokenizer_kind(tokenizer) != ADZ_TOKENS_OTHER &&
+           adzi_lexicon_of(tokenizer)->special;
 }
 
 adz_text adz_tokenizer_token(const adz_tokenizer *tokenizer, int64_t id)
 {
     return adzi_tokenizer_check_id("adz_tokenizer_token", tokenizer, id)
-               ? adzi_vocabulary_get(&tokenizer->words, (size_t)id)
+               ? tokenizer->type->token(tokenizer, id)
                : (adz_text){ NULL, 0 };
 }
 
 int64_t adz_tokenizer_id(const adz_tokenizer *tokenizer, adz_text token)
 {
     bool usable = tokenizer != NULL && (token.bytes != NULL || token.size == 0);
-    return usable ? adzi_vocabulary_find(&tokenizer->words, token) : -1;
+    return usable ? tokenizer->type->id(tokenizer, token) : -1;
 }
 
 /* ---- encoding ------------------------------------------------------------------------------- */
 
-/* A text that is being encoded. */
+/* The ids of a text, as they come. */
 typedef struct encoding {
     const char *op;
-    const adz_tokenizer *t;
-    int64_t *ids; /* the ids so far */
+    int64_t *ids;
     size_t count, capacity;
+    bool refused; /* memory was refused */
 } encoding;
 
-static bool add_id(encoding *e, int64_t id)
+static bool put_ids(void *to, const int64_t *ids, size_t n)
 {
-    if (!adzi_grow(&e->ids, &e->capacity, e->count + 1, sizeof *e->ids)) {
-        adzi_fail_memory(e->op, (e->count + 1) * sizeof *e->ids);
+    encoding *e = to;
+    if (e->refused || !adzi_grow(&e->ids, &e->capacity, e->count + n, sizeof *e->ids)) {
+        e->refused = true;
         return false;
     }
-    e->ids[e->count++] = id;
+    if (n > 0) {
+        memcpy(e->ids + e->count, ids, n * sizeof *ids);
+    }
+    e->count += n;
     return true;
 }
 
-/* Receives the words of a text and appends their ids. An unknown word becomes xxunk. */
-static bool take_word(void *user, adz_text word)
+static bool check_fields(const char *op, const adz_text *fields, size_t n)
 {
-    encoding *e = user;
-    int64_t id = adzi_vocabulary_find(&e->t->words, word);
-    return add_id(e, id >= 0 ? id : ADZ_XXUNK);
-}
-
-static bool encode_characters(encoding *e, const adz_text *text)
-{
-    const char *at = text->bytes, *end = at + text->size;
-    while (at < end) {
-        const char *first = at;
-        uint32_t point = adzi_utf8_next(&at, end);
-        adz_text character = { first, (size_t)(at - first) };
-        int64_t id = adzi_vocabulary_find(&e->t->words, character);
-        if (id < 0 && !e->t->special) {
-            adzi_shown shown;
-            adzi_error(e->op, ADZ_ERR_ARGUMENT,
-                "the character '%s' (U+%04X) at byte %zu is not in the vocabulary",
-                adzi_show_bytes(&shown, first, character.size), (unsigned)point,
-                (size_t)(first - text->bytes));
-            return false;
-        }
-        if (!add_id(e, id >= 0 ? id : ADZ_XXUNK)) {
+    if (fields == NULL && n > 0) {
+        adzi_error_null(op, "fields");
+        return false;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (fields[i].bytes == NULL && fields[i].size > 0) {
+            adzi_error_null(op, "a text");
             return false;
         }
     }
     return true;
-}
-
-static bool encode_bytes(encoding *e, const adz_text *text)
-{
-    bool good = true;
-    for (size_t i = 0; i < text->size && good; ++i) {
-        good = add_id(e, (unsigned char)text->bytes[i]);
-    }
-    return good;
-}
-
-static bool encode_all(encoding *e, const adz_text *fields, size_t n)
-{
-    if (e->t->kind == ADZ_TOKENS_WORDS) {
-        return adzi_tokenizer_split(e->op, e->t, fields, n, &(adzi_token_sink){ take_word, e });
-    }
-    bool good = true;
-    for (size_t i = 0; i < n && good; ++i) {
-        good = fields[i].size == 0 ||
-               (e->t->kind == ADZ_TOKENS_BYTES ? encode_bytes(e, &fields[i])
-                                               : encode_characters(e, &fields[i]));
-    }
-    return good;
 }
 
 static adz_tensor *encode(const char *op, const adz_tokenizer *t, const adz_text *fields, size_t n)
 {
-    encoding e = { .op = op, .t = t };
-    if (!check(op, t) || !adzi_tokenizer_check_texts(op, t->kind, fields, n)) {
+    encoding e = { .op = op };
+    if (!check(op, t) || !check_fields(op, fields, n)) {
         return NULL;
     }
     adz_tensor *ids = NULL;
-    if (encode_all(&e, fields, n)) {
+    if (t->type->encode(op, t, fields, n, put_ids, &e) && !e.refused) {
         ids = adz_tensor_from(e.ids, ADZ_SHAPE((int64_t)e.count), ADZ_I64);
+    } else if (e.refused) {
+        adzi_fail_memory(op, (e.count + 1) * sizeof *e.ids);
+    } else {
+        adzi_callback_failed(
+            op, ADZ_ERR_ARGUMENT, "the tokenizer \"%s\" failed on a text", t->type->name);
     }
     adzi_free(e.ids, e.capacity * sizeof *e.ids);
     return ids;
@@ -225,20 +242,50 @@ static const int64_t *read_ids(const char *op, const adz_tensor *ids)
     return whole == NULL ? NULL : (const int64_t *)(const void *)whole->data;
 }
 
-/* Writes the tokens of n ids. Words are separated by spaces. */
+static bool put_window(void *to, adz_text piece)
+{
+    put(to, piece.bytes, piece.size);
+    return true;
+}
+
+static bool put_byte_by_byte(void *to, adz_text piece)
+{
+    return adzi_utf8_repair(to, piece);
+}
+
+bool adzi_tokenizer_decode(const adz_tokenizer *t, void *notes, const int64_t *ids, size_t n,
+    bool last, adz_token_put put_token, void *to)
+{
+    if (t->type->decode != NULL) {
+        return t->type->decode(t, notes, ids, n, last, put_token, to);
+    }
+    bool good = true;
+    for (size_t i = 0; i < n && good; ++i) {
+        good = put_token(to, t->type->token(t, ids[i]));
+    }
+    return good;
+}
+
+/* Writes the text of n ids. */
 static bool decode(const char *op, const adz_tokenizer *t, const int64_t *ids, int64_t n, window *w)
 {
     for (int64_t i = 0; i < n; ++i) {
         if (!adzi_tokenizer_check_id(op, t, ids[i])) {
             return false;
         }
-        adz_text token = adzi_vocabulary_get(&t->words, (size_t)ids[i]);
-        if (i > 0 && t->kind == ADZ_TOKENS_WORDS) {
-            put(w, " ", 1);
-        }
-        put(w, token.bytes, token.size);
     }
-    return true;
+    alignas(max_align_t) char notes[ADZ_TOKENIZER_NOTES] = { 0 };
+    adzi_utf8_repairing repairing = { .put = put_window, .to = w };
+    const bool repairs = t->type->replace_invalid;
+    const bool good = adzi_tokenizer_decode(t, notes, ids, (size_t)n, true,
+        repairs ? put_byte_by_byte : put_window, repairs ? (void *)&repairing : (void *)w);
+    if (!good) {
+        adzi_callback_failed(
+            op, ADZ_ERR_ARGUMENT, "the tokenizer \"%s\" failed on ids", t->type->name);
+    } else if (repairs) {
+        adzi_utf8_repair_end(&repairing);
+    }
+    return good;
 }
 
 size_t adz_tokenizer_decode(

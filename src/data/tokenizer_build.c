@@ -40,7 +40,7 @@ bool adzi_tokenizer_check_texts(
 }
 
 /* The n fields of one text, with the special tokens that the tokenizer adds. */
-static void join(adzi_text *text, const adz_tokenizer *t, const adz_text *fields, size_t n)
+static void join(adzi_text *text, const adzi_lexicon *t, const adz_text *fields, size_t n)
 {
     if (t->bos) {
         adzi_text_add(text, "xxbos ");
@@ -61,7 +61,7 @@ static void join(adzi_text *text, const adz_tokenizer *t, const adz_text *fields
     }
 }
 
-bool adzi_tokenizer_split(const char *op, const adz_tokenizer *t, const adz_text *fields, size_t n,
+bool adzi_tokenizer_split(const char *op, const adzi_lexicon *t, const adz_text *fields, size_t n,
     const adzi_token_sink *sink)
 {
     adzi_text text = { 0 };
@@ -121,7 +121,7 @@ static int by_bytes(const void *one, const void *other)
     return memcmp(a->token.bytes, b->token.bytes, n);
 }
 
-static bool add_special(adz_tokenizer *t)
+static bool add_special(adzi_lexicon *t)
 {
     bool good = true;
     for (size_t i = 0; i < ADZI_SPECIAL_TOKENS && good; ++i) {
@@ -133,7 +133,7 @@ static bool add_special(adz_tokenizer *t)
 
 /* Lists the tokens that may enter the vocabulary, the most frequent first, and returns their
  * number. With special tokens, rare tokens are left out and max_vocab limits the number. */
-static size_t list_candidates(const adz_tokenizer *t, const adzi_vocabulary *all,
+static size_t list_candidates(const adzi_lexicon *t, const adzi_vocabulary *all,
     const adz_tokenizer_options *o, candidate *list)
 {
     size_t n = 0;
@@ -152,14 +152,15 @@ static size_t list_candidates(const adz_tokenizer *t, const adzi_vocabulary *all
 
 /* Fills the vocabulary. Characters get their ids in the order of code points, words in the order of
  * frequency. False if memory was refused. */
-static bool choose(adz_tokenizer *t, const adzi_vocabulary *all, const adz_tokenizer_options *o)
+static bool choose(adzi_lexicon *t, adz_token_kind kind, const adzi_vocabulary *all,
+    const adz_tokenizer_options *o)
 {
     size_t bytes = (all->count + 1) * sizeof(candidate);
     candidate *list = adzi_alloc(bytes);
     bool good = list != NULL && (!t->special || add_special(t));
     if (good) {
         size_t n = list_candidates(t, all, o, list);
-        if (t->kind == ADZ_TOKENS_CHARACTERS) {
+        if (kind == ADZ_TOKENS_CHARACTERS) {
             qsort(list, n, sizeof *list, by_bytes);
         }
         for (size_t i = 0; i < n && good; ++i) {
@@ -208,20 +209,20 @@ static bool check_options(const char *op, adz_token_kind kind, const adz_text *t
 
 /* Counts the tokens of all texts and chooses. False if memory was refused, or with the error of the
  * rules recorded. */
-static bool build(const char *op, adz_tokenizer *t, const adz_text *texts, size_t n,
-    const adz_tokenizer_options *o)
+static bool build(const char *op, adzi_lexicon *t, adz_token_kind kind, const adz_text *texts,
+    size_t n, const adz_tokenizer_options *o)
 {
-    if (t->kind == ADZ_TOKENS_BYTES) {
+    if (kind == ADZ_TOKENS_BYTES) {
         return adzi_tokenizer_add_bytes(t);
     }
     adzi_vocabulary all = { 0 };
     const adzi_token_sink counts = { count_word, &all };
-    bool words = t->kind == ADZ_TOKENS_WORDS, good = true;
+    bool words = kind == ADZ_TOKENS_WORDS, good = true;
     for (size_t i = 0; i < n && good; i += words ? o->n_fields : 1) {
         good = words ? adzi_tokenizer_split(op, t, &texts[i], o->n_fields, &counts)
                      : count_characters(&all, texts[i]);
     }
-    good = good && choose(t, &all, o);
+    good = good && choose(t, kind, &all, o);
     adzi_vocabulary_free(&all);
     return good;
 }
@@ -246,12 +247,13 @@ adz_tokenizer *adz_tokenizer_build(
         return NULL;
     }
     bool words = kind == ADZ_TOKENS_WORDS;
-    t->special = words || (kind == ADZ_TOKENS_CHARACTERS && o.special_tokens);
-    t->rules = words ? o.rules : NULL;
-    t->bos = words && o.include_bos;
-    t->eos = words && o.include_eos;
-    t->fields = words && o.mark_fields;
-    if (!build(op, t, texts, n, &o)) {
+    adzi_lexicon *l = adzi_lexicon_of(t);
+    l->special = words || (kind == ADZ_TOKENS_CHARACTERS && o.special_tokens);
+    l->rules = words ? o.rules : NULL;
+    l->bos = words && o.include_bos;
+    l->eos = words && o.include_eos;
+    l->fields = words && o.mark_fields;
+    if (!build(op, l, kind, texts, n, &o)) {
         adz_tokenizer_free(&t);
         return o.rules != NULL && adzi_pending() != ADZ_OK ? NULL : adzi_fail_memory(op, sizeof *t);
     }

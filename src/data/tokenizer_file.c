@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/capture.h"
+#include "base/door.h"
 #include "base/sink.h"
 #include "base/source.h"
 #include "data/tokenizer.h"
@@ -20,13 +21,12 @@
 #include "tensor/tensor.h"
 
 static const char magic[] = "adze tokenizer 1";
-static const char *const kinds[] = { "characters", "bytes", "words" };
 enum { N_FLAGS = 3 }; /* behind "special" and the rules */
 static const char *const flags[N_FLAGS] = { "bos", "eos", "fields" };
 static const char unnamed[] = "fastai"; /* the rules of a flag without a name */
 
 /* The field of a tokenizer for the flag with this index. */
-static bool *flag_of(adz_tokenizer *t, size_t i)
+static bool *flag_of(adzi_lexicon *t, size_t i)
 {
     bool *const positions[N_FLAGS] = { &t->bos, &t->eos, &t->fields };
     return positions[i];
@@ -53,22 +53,29 @@ static void add_escaped(adzi_text *file, adz_text token)
     adzi_text_add(file, "\n");
 }
 
-static void write_file(adzi_text *file, const adz_tokenizer *t)
+bool adzi_lexicon_write(const char *op, const adz_tokenizer *self, adz_token_put put, void *to)
 {
-    adz_tokenizer copy = *t;
-    adzi_text_format(file, "%s %s%s", magic, kinds[t->kind], t->special ? " special" : "");
-    if (t->rules != NULL) {
-        adzi_text_format(file, " rules=%s", t->rules->name);
+    adzi_lexicon l = *adzi_lexicon_of(self);
+    adzi_text file = { 0 };
+    adzi_text_format(&file, "%s %s%s", magic, self->type->name, l.special ? " special" : "");
+    if (l.rules != NULL) {
+        adzi_text_format(&file, " rules=%s", l.rules->name);
     }
     for (size_t i = 0; i < N_FLAGS; ++i) {
-        if (*flag_of(&copy, i)) {
-            adzi_text_format(file, " %s", flags[i]);
+        if (*flag_of(&l, i)) {
+            adzi_text_format(&file, " %s", flags[i]);
         }
     }
-    adzi_text_add(file, "\n");
-    for (size_t i = 0; i < t->words.count; ++i) {
-        add_escaped(file, adzi_vocabulary_get(&t->words, i));
+    adzi_text_add(&file, "\n");
+    for (size_t i = 0; i < l.words.count; ++i) {
+        add_escaped(&file, adzi_vocabulary_get(&l.words, i));
     }
+    if (file.failed) {
+        adzi_fail_memory(op, file.length + 1);
+    }
+    const bool good = !file.failed && put(to, (adz_text){ file.data, file.length });
+    adzi_text_free(&file);
+    return good;
 }
 
 /* The text of the whole file, which the caller frees. If it fails, `failed` is set and the error is
@@ -76,14 +83,21 @@ static void write_file(adzi_text *file, const adz_tokenizer *t)
 static adzi_text make_file(const char *op, const adz_tokenizer *t)
 {
     adzi_text file = { 0 };
-    if (t == NULL) {
-        adzi_error_null(op, "tokenizer");
+    if (!adzi_check_handle(op, "tokenizer", t)) {
         file.failed = true;
         return file;
     }
-    write_file(&file, t);
-    if (file.failed) {
-        adzi_fail_memory(op, file.length + 1);
+    if (t->type->write == NULL) {
+        adzi_error(op, ADZ_ERR_UNSUPPORTED, "tokenizers of the type \"%s\" cannot be written",
+            t->type->name);
+        file.failed = true;
+    } else if (!t->type->write(op, t, adzi_put_piece, &file)) {
+        if (file.failed) {
+            adzi_fail_memory(op, file.length + 1);
+        }
+        adzi_callback_failed(
+            op, ADZ_ERR_ARGUMENT, "the tokenizer \"%s\" failed to be written", t->type->name);
+        file.failed = true;
     }
     return file;
 }
@@ -170,7 +184,7 @@ static bool take(adz_text *line, const char *word)
 
 /* Reads "rules=NAME" or "rules" if the line continues so, and takes the caller's rules if they have
  * this name. */
-static bool read_rules(reading *r, adz_tokenizer *t, adz_text *line)
+static bool read_rules(reading *r, adzi_lexicon *t, adz_text *line)
 {
     static const char word[] = "rules=";
     adz_text name = { unnamed, sizeof unnamed - 1 };
@@ -201,7 +215,7 @@ static bool read_rules(reading *r, adz_tokenizer *t, adz_text *line)
 }
 
 /* Reads the first line: the magic words, the kind, the rules and the flags. */
-static bool read_header(reading *r, adz_tokenizer *t)
+static bool read_header(reading *r, adz_tokenizer *self)
 {
     adz_text line = { NULL, 0 };
     if (!next_line(r, &line) || !take(&line, magic)) {
@@ -209,13 +223,14 @@ static bool read_header(reading *r, adz_tokenizer *t)
         return refuse(r, "this is no tokenizer; its file begins with 'adze tokenizer 1'");
     }
     size_t kind = 0;
-    while (kind < 3 && !take(&line, kinds[kind])) {
+    while (kind < ADZI_TOKEN_KINDS && !take(&line, adzi_token_kinds[kind]->name)) {
         ++kind;
     }
-    if (kind == 3) {
+    if (kind == ADZI_TOKEN_KINDS) {
         return refuse(r, "the kind must be characters, bytes or words");
     }
-    t->kind = (adz_token_kind)kind;
+    adzi_lexicon *t = adzi_lexicon_of(self);
+    self->type = adzi_token_kinds[kind];
     t->special = take(&line, "special");
     if (!read_rules(r, t, &line)) {
         return false;
@@ -264,7 +279,8 @@ static bool is_character(adz_text token)
 }
 
 /* Whether a token may have the next id. */
-static bool check_token(const reading *r, const adz_tokenizer *t, adz_text token)
+static bool check_token(
+    const reading *r, const adzi_lexicon *t, adz_token_kind kind, adz_text token)
 {
     size_t number = t->words.count;
     if (token.size == 0) {
@@ -273,7 +289,7 @@ static bool check_token(const reading *r, const adz_tokenizer *t, adz_text token
     if (adzi_vocabulary_find(&t->words, token) >= 0) {
         return refuse(r, "the token occurs for the second time");
     }
-    if (t->kind == ADZ_TOKENS_BYTES) {
+    if (kind == ADZ_TOKENS_BYTES) {
         bool right = token.size == 1 && (unsigned char)token.bytes[0] == number;
         return right ? true : refuse(r, "the bytes must be in order, from 0 to 255");
     }
@@ -282,13 +298,13 @@ static bool check_token(const reading *r, const adz_tokenizer *t, adz_text token
         bool right = strlen(wanted) == token.size && memcmp(wanted, token.bytes, token.size) == 0;
         return right ? true : refuse(r, "the special tokens must be in order, from xxunk on");
     }
-    if (t->kind == ADZ_TOKENS_CHARACTERS && !is_character(token)) {
+    if (kind == ADZ_TOKENS_CHARACTERS && !is_character(token)) {
         return refuse(r, "the token must be one character");
     }
     return true;
 }
 
-static bool read_tokens(reading *r, adz_tokenizer *t)
+static bool read_tokens(reading *r, adzi_lexicon *t, adz_token_kind kind)
 {
     adz_text line;
     while (next_line(r, &line)) {
@@ -296,7 +312,7 @@ static bool read_tokens(reading *r, adz_tokenizer *t)
             return false;
         }
         adz_text token = { adzi_text_get(&r->token), r->token.length };
-        if (!r->token.failed && !check_token(r, t, token)) {
+        if (!r->token.failed && !check_token(r, t, kind, token)) {
             return false;
         }
         if (r->token.failed || !adzi_vocabulary_add(&t->words, token)) {
@@ -304,7 +320,7 @@ static bool read_tokens(reading *r, adz_tokenizer *t)
             return false;
         }
     }
-    size_t least = t->kind == ADZ_TOKENS_BYTES ? 256 : t->special ? ADZI_SPECIAL_TOKENS : 1;
+    size_t least = kind == ADZ_TOKENS_BYTES ? 256 : t->special ? ADZI_SPECIAL_TOKENS : 1;
     return t->words.count >= least ? true : refuse(r, "tokens are missing after this line");
 }
 
@@ -318,7 +334,8 @@ static adz_tokenizer *read_file(
         .op = op, .name = name, .at = file.bytes, .end = file.bytes + file.size, .rules = rules
     };
     adz_tokenizer *t = adzi_tokenizer_new(op, ADZ_TOKENS_CHARACTERS);
-    if (t != NULL && !(read_header(&r, t) && read_tokens(&r, t))) {
+    if (t != NULL &&
+        !(read_header(&r, t) && read_tokens(&r, adzi_lexicon_of(t), adz_tokenizer_kind(t)))) {
         adz_tokenizer_free(&t);
     }
     adzi_text_free(&r.token);

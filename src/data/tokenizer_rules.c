@@ -35,7 +35,7 @@ bool adzi_check_rules(const char *op, const adz_token_rules *rules)
     return true;
 }
 
-static bool put_piece(void *to, adz_text piece)
+bool adzi_put_piece(void *to, adz_text piece)
 {
     adzi_text *text = to;
     if (piece.size > 0) {
@@ -51,7 +51,7 @@ bool adzi_apply_rules(const char *op, adzi_text *text, const adz_token_rules *ru
     }
     adzi_text written = { 0 };
     const adz_text whole = { adzi_text_get(text), text->length };
-    bool good = rules->on_text(whole, put_piece, &written);
+    bool good = rules->on_text(whole, adzi_put_piece, &written);
     if (!good && !written.failed) {
         adzi_callback_failed(op, ADZ_ERR_ARGUMENT, "the rules %s failed on a text", rules->name);
     }

@@ -9,6 +9,9 @@
 enum { ADZI_SPECIAL_TOKENS = 9 };
 extern const char *const adzi_special_tokens[ADZI_SPECIAL_TOKENS];
 
+/** Takes a piece of text over into an adzi_text. An adz_token_put. */
+bool adzi_put_piece(void *text, adz_text piece);
+
 /** Whether a program's struct can be used as rules. False with the error recorded under `op`. */
 bool adzi_check_rules(const char *op, const adz_token_rules *rules);
 

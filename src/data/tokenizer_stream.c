@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/capture.h"
+#include "base/door.h"
 #include "data/tokenizer.h"
 #include "data/unicode.h"
 #include "base/alloc.h"
@@ -12,10 +13,9 @@
 struct adz_token_stream {
     adzi_handle handle;
     const adz_tokenizer *tokenizer;
-    bool begun;    /* an id was decoded, so that a space comes before the next word */
-    char held[4];  /* the first bytes of an incomplete character */
-    size_t n_held; /* bytes in `held` */
-    adzi_text out; /* the text that the last call has returned */
+    adzi_utf8_repairing repairing; /* bytes of an incomplete character wait here */
+    adzi_text out;                 /* the text that the last call has returned */
+    alignas(max_align_t) char notes[ADZ_TOKENIZER_NOTES]; /* of the tokenizer's type */
 };
 
 adz_token_stream *adz_token_stream_new(const adz_tokenizer *tokenizer)
@@ -30,6 +30,8 @@ adz_token_stream *adz_token_stream_new(const adz_tokenizer *tokenizer)
         return adzi_fail_memory(op, sizeof *stream);
     }
     stream->tokenizer = tokenizer;
+    stream->repairing.put = adzi_put_piece;
+    stream->repairing.to = &stream->out;
     return stream;
 }
 
@@ -42,44 +44,31 @@ void adz_token_stream_free(adz_token_stream **address)
     }
 }
 
-static void add_replacement(adzi_text *out)
+static bool put_token(void *repairing, adz_text piece)
 {
-    char bytes[4];
-    adzi_text_add_n(out, bytes, adzi_utf8_write(ADZ_UTF8_REPLACEMENT, bytes));
+    return adzi_utf8_repair(repairing, piece);
 }
 
-/* Adds one byte. Appends the character if the byte completes one, and U+FFFD for bytes that cannot
- * become a character. */
-static void add_byte(adz_token_stream *s, char byte)
+/* Decodes n more ids into `out`. After a failure the stream is what it was before, and the error is
+ * recorded. */
+static adz_text decode(
+    const char *op, adz_token_stream *stream, const int64_t *ids, size_t n, bool last)
 {
-    uint32_t point;
-    s->held[s->n_held++] = byte;
-    int whole = adzi_utf8_read(s->held, s->n_held, &point);
-    if (whole < 0 &&
-        s->n_held > 1) { /* the held bytes stay incomplete; this byte begins a new one */
-        add_replacement(&s->out);
-        s->held[0] = byte;
-        s->n_held = 1;
-        whole = adzi_utf8_read(s->held, 1, &point);
-    }
-    if (whole < 0) {
-        add_replacement(&s->out);
-    } else if (whole > 0) {
-        adzi_text_add_n(&s->out, s->held, s->n_held);
-    }
-    s->n_held = whole == 0 ? s->n_held : 0;
-}
-
-/* The text that was added. If memory was refused, the stream becomes what it was `before`, and the
- * error is recorded. */
-static adz_text give(const char *op, adz_token_stream *stream, const adz_token_stream *before)
-{
-    if (stream->out.failed) {
-        adzi_fail_memory(op, stream->out.length + 1);
+    const adz_token_stream before = *stream;
+    adzi_text_cut(&stream->out, 0);
+    bool good = adzi_tokenizer_decode(
+        stream->tokenizer, stream->notes, ids, n, last, put_token, &stream->repairing);
+    good = good && (!last || adzi_utf8_repair_end(&stream->repairing));
+    if (!good) {
+        if (stream->out.failed) {
+            adzi_fail_memory(op, stream->out.length + 1);
+        } else {
+            adzi_callback_failed(op, ADZ_ERR_ARGUMENT, "the tokenizer \"%s\" failed on an id",
+                stream->tokenizer->type->name);
+        }
         stream->out.failed = false;
-        stream->begun = before->begun;
-        stream->n_held = before->n_held;
-        memcpy(stream->held, before->held, sizeof stream->held);
+        stream->repairing = before.repairing;
+        memcpy(stream->notes, before.notes, sizeof stream->notes);
         return (adz_text){ NULL, 0 };
     }
     return (adz_text){ adzi_text_get(&stream->out), stream->out.length };
@@ -89,26 +78,11 @@ adz_text adz_token_stream_next(adz_token_stream *stream, int64_t id)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ((adz_text){ NULL, 0 }));
     static const char op[] = "adz_token_stream_next";
-    if (!adzi_check_handle(op, "stream", stream)) {
+    if (!adzi_check_handle(op, "stream", stream) ||
+        !adzi_tokenizer_check_id(op, stream->tokenizer, id)) {
         return (adz_text){ NULL, 0 };
     }
-    const adz_tokenizer *t = stream->tokenizer;
-    if (!adzi_tokenizer_check_id(op, t, id)) {
-        return (adz_text){ NULL, 0 };
-    }
-    adz_token_stream before = *stream;
-    adz_text token = adzi_vocabulary_get(&t->words, (size_t)id);
-    adzi_text_cut(&stream->out, 0);
-    if (t->kind == ADZ_TOKENS_BYTES) {
-        add_byte(stream, token.bytes[0]);
-    } else {
-        if (t->kind == ADZ_TOKENS_WORDS && stream->begun) {
-            adzi_text_add(&stream->out, " ");
-        }
-        adzi_text_add_n(&stream->out, token.bytes, token.size);
-    }
-    stream->begun = true;
-    return give(op, stream, &before);
+    return decode(op, stream, &id, 1, false);
 }
 
 adz_text adz_token_stream_end(adz_token_stream *stream)
@@ -118,12 +92,9 @@ adz_text adz_token_stream_end(adz_token_stream *stream)
     if (!adzi_check_handle(op, "stream", stream)) {
         return (adz_text){ NULL, 0 };
     }
-    adz_token_stream before = *stream;
-    adzi_text_cut(&stream->out, 0);
-    if (stream->n_held > 0) {
-        add_replacement(&stream->out);
+    const adz_text text = decode(op, stream, NULL, 0, true);
+    if (text.bytes != NULL) {
+        memset(stream->notes, 0, sizeof stream->notes);
     }
-    stream->n_held = 0;
-    stream->begun = false;
-    return give(op, stream, &before);
+    return text;
 }

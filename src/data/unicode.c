@@ -95,6 +95,56 @@ size_t adzi_utf8_valid(const char *text, size_t size)
     return size;
 }
 
+static bool put_replacement(const adzi_utf8_repairing *r)
+{
+    char bytes[4];
+    return r->put(r->to, (adz_text){ bytes, adzi_utf8_write(ADZ_UTF8_REPLACEMENT, bytes) });
+}
+
+/* Takes one byte while a character is incomplete, or that begins or breaks one. */
+static bool repair_byte(adzi_utf8_repairing *r, char byte)
+{
+    uint32_t point;
+    bool good = true;
+    r->held[r->n_held++] = byte;
+    int whole = adzi_utf8_read(r->held, r->n_held, &point);
+    if (whole < 0 && r->n_held > 1) { /* what was held stays incomplete; this byte begins anew */
+        good = put_replacement(r);
+        r->held[0] = byte;
+        r->n_held = 1;
+        whole = adzi_utf8_read(r->held, 1, &point);
+    }
+    if (whole < 0) {
+        good = good && put_replacement(r);
+    } else if (whole > 0) {
+        good = good && r->put(r->to, (adz_text){ r->held, r->n_held });
+    }
+    r->n_held = whole == 0 ? r->n_held : 0;
+    return good;
+}
+
+bool adzi_utf8_repair(adzi_utf8_repairing *r, adz_text piece)
+{
+    bool good = true;
+    for (size_t i = 0; i < piece.size && good;) {
+        const size_t whole = r->n_held > 0 ? 0 : adzi_utf8_valid(piece.bytes + i, piece.size - i);
+        if (whole > 0) {
+            good = r->put(r->to, (adz_text){ piece.bytes + i, whole });
+            i += whole;
+        } else {
+            good = repair_byte(r, piece.bytes[i++]);
+        }
+    }
+    return good;
+}
+
+bool adzi_utf8_repair_end(adzi_utf8_repairing *r)
+{
+    const bool good = r->n_held == 0 || put_replacement(r);
+    r->n_held = 0;
+    return good;
+}
+
 /* ---- classes of characters ------------------------------------------------------------------ */
 
 /* Whether a code point is in one of n runs, which are sorted. */

@@ -26,6 +26,21 @@ size_t adzi_utf8_write(uint32_t point, char to[4]);
 /** The offset of the first byte that is not UTF-8; `size` if all are. */
 size_t adzi_utf8_valid(const char *text, size_t size);
 
+/** What turns bytes into UTF-8, as Python's errors='replace' does. All zeros but for `put`, which
+ * gets complete characters and a U+FFFD for each run of bytes that begins none, and `to`. */
+typedef struct adzi_utf8_repairing {
+    bool (*put)(void *to, adz_text piece);
+    void *to;
+    char held[4];  /* the first bytes of an incomplete character */
+    size_t n_held; /* bytes in `held` */
+} adzi_utf8_repairing;
+
+/** Takes more bytes. They may end within a character. False if `put` said so. */
+bool adzi_utf8_repair(adzi_utf8_repairing *r, adz_text piece);
+
+/** Ends a text: an incomplete character becomes U+FFFD. False if `put` said so. */
+bool adzi_utf8_repair_end(adzi_utf8_repairing *r);
+
 bool adzi_is_space(uint32_t point);        /* Python's str.isspace */
 bool adzi_is_alphanumeric(uint32_t point); /* Python's str.isalnum */
 bool adzi_is_mark(uint32_t point);  /* a mark on the character before it, such as an accent */

@@ -245,6 +245,46 @@ static inline bool rules_of_ours(adz_text text, adz_token_put put, void *to)
     return put(to, text);
 }
 
+static inline bool encode_of_ours(const char *op, const adz_tokenizer *self, const adz_text *fields,
+    size_t n, adz_ids_put put, void *to)
+{
+    static const int64_t none;
+    return op != NULL && self != NULL && (fields != NULL || n == 0) && put(to, &none, 1);
+}
+
+static inline int64_t count_of_ours(const adz_tokenizer *self)
+{
+    return self != NULL;
+}
+
+static inline adz_text token_of_ours(const adz_tokenizer *self, int64_t id)
+{
+    return (adz_text){ "t", self != NULL && id == 0 };
+}
+
+static inline bool decode_of_ours(const adz_tokenizer *self, void *notes, const int64_t *ids,
+    size_t n, bool last, adz_token_put put, void *to)
+{
+    return self != NULL && notes != NULL && (ids != NULL || n == 0) &&
+           (last || put(to, (adz_text){ "d", 1 }));
+}
+
+static inline bool write_of_ours(
+    const char *op, const adz_tokenizer *self, adz_token_put put, void *to)
+{
+    return op != NULL && self != NULL && put(to, (adz_text){ "w", 1 });
+}
+
+static inline void end_of_ours(adz_tokenizer *self)
+{
+    (void)self;
+}
+
+static inline int64_t id_of_ours(const adz_tokenizer *self, adz_text token)
+{
+    return self != NULL && token.size == 1 ? 0 : -1;
+}
+
 static inline adz_status expression_of_ours(
     adz_tensor **results, adz_tensor *const *inputs, const void *attributes)
 {

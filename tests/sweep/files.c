@@ -10,7 +10,7 @@ static struct {
     size_t size;
 } files[] = { { .name = "file.safetensors" }, { .name = "file.npy" }, { .name = "file.csv" },
     { .name = "file.tokens" }, { .name = "module.safetensors" }, { .name = "file.checkpoint" },
-    { .name = "file.onnx" }, { .name = "file.pb" } };
+    { .name = "file.onnx" }, { .name = "file.pb" }, { .name = "tokenizer.json" } };
 
 /* A TensorProto of ONNX: one dimension of 3, f32, and twelve bytes of contents. */
 static const char tensor_proto[] = "\x08\x03\x10\x01\x4a\x0c\0\0\0\0\0\0\x80\x3f\0\0\0\x40";
@@ -43,6 +43,7 @@ void files_write(void)
         files_save();
         memcpy(files[2].bytes, csv_text, files[2].size = sizeof csv_text - 1);
         memcpy(files[7].bytes, tensor_proto, files[7].size = sizeof tensor_proto - 1);
+        memcpy(files[8].bytes, tokenizer_json, files[8].size = strlen(tokenizer_json));
     }
     for (size_t i = 0; i < COUNT_OF(files); ++i) {
         FILE *file = fopen(files[i].name, files[i].size == 0 ? "rb" : "wb");

@@ -106,6 +106,10 @@ UNUSABLE = ['adz_tensor_wrap', 'adz_tensor_from_dlpack']
 HINTS = {
     **{f'adz_onnx_{side}_{what}': {'module': 'onnx'} for side in ('input', 'output')
        for what in ('count', 'name_at', 'dtype_at', 'shape_at')},
+    'adz_pretrained_tokenizer_open': {'path': 'tokenizer.json'},
+    'adz_pretrained_tokenizer_from_memory': {'bytes': 'tokenizer.json'},
+    'adz_pretrained_encode': {'tokenizer': 'pretrained'},
+    'adz_module_remove_parametrizations': {'module': 'parametrized'},
     'adz_onnx_load': {'path': 'file.onnx'}, 'adz_onnx_tensor_load': {'path': 'file.pb'},
     'adz_autograd_grad': {'outputs': 'loss', 'gradients': 'NULL', 'inputs': 'leaf',
                           'options': '.allow_unused = 1'},
@@ -203,6 +207,8 @@ FILL = {
     'adz_dl_managed_tensor': '*o = dlpack_of_ours;',
     'adz_loader_position': 'o->rows = 3;',
     'adz_token_rules': 'o->size = sizeof *o; o->name = "ours"; o->on_text = o->on_word = rules_of_ours;',
+    'adz_tokenizer_type': 'o->size = sizeof *o; o->name = "ours"; o->encode = encode_of_ours; '
+                          'o->count = count_of_ours; o->token = token_of_ours; o->id = id_of_ours;',
     'adz_transport': 'o->size = sizeof *o; o->name = "ours"; o->ranks = 1;',
 }
 INIT = {'adz_fastai_config':
@@ -225,7 +231,8 @@ CALLBACKS = {
     'adz_update_kernel': 'update_kernel_of_ours', 'check': 'check_settings',
     'state_shape': 'state_shape_of_ours', 'check_parameter': 'check_parameter_of_ours',
     'needs': 'needed_states', 'numbers': 'numbers_of_ours',
-    'on_text': 'rules_of_ours', 'on_word': 'rules_of_ours',
+    'encode': 'encode_of_ours', 'decode': 'decode_of_ours', 'count': 'count_of_ours', 'token': 'token_of_ours',
+    'id': 'id_of_ours', 'write': 'write_of_ours', 'end': 'end_of_ours', 'on_text': 'rules_of_ours', 'on_word': 'rules_of_ours',
     'allocate': 'allocate', 'deallocate': 'deallocate', 'init': 'init_module',
     'forward': 'forward', 'reset_parameters': 'init_module', 'extra_repr': 'extra_repr',
     'destroy': 'destroy', 'copy_data': 'copy_data', 'reset': 'init_module',
@@ -290,7 +297,7 @@ class Table:
         if to in ('void', 'char'):
             return {'kind': 'ROOM', 'extra': 1 << 16 if name in ('data', 'buffer') and to == 'void'
                     else 100}
-        if to in self.headers.structs and (FILLS.search(owner) or name in ('report', 'micro')):
+        if to in self.headers.structs and (FILLS.search(owner) or name in ('report', 'micro', 'encoding')):
             return {'kind': 'ROOM', 'extra': f'sizeof({to})'}
         if to in self.headers.structs:
             return {'kind': 'STRUCT', 'extra': self.structure(to)}

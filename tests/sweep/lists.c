@@ -17,10 +17,10 @@ static const char *const strings[] = { "weight", "a", "0", "lr", "x", "0.weight"
     "SwiGLU", "awd_lstm_lm_config", "running_mean", NULL, "", ".", "a..b", "%s%n%s%n", "\xff\xfe",
     "new\nline", LONG_TEXT };
 static const char *const paths[] = { "file.safetensors", "file.npy", "file.csv", "file.tokens",
-    "module.safetensors", "file.checkpoint", "file.onnx", "file.pb", "new", "new.c", NULL, "", ".",
-    "missing/x", "%s%n%s%n", "\xff\xfe", "new\nline", LONG_TEXT };
+    "module.safetensors", "file.checkpoint", "file.onnx", "file.pb", "tokenizer.json", "new",
+    "new.c", NULL, "", ".", "missing/x", "%s%n%s%n", "\xff\xfe", "new\nline", LONG_TEXT };
 static const char *const encoded[] = { "file.npy", "file.safetensors", "file.csv", "file.tokens",
-    NULL, "noise" };
+    "tokenizer.json", NULL, "noise" };
 
 static const char *text_of(const char *name)
 {
@@ -261,7 +261,7 @@ static const struct {
 } named[] = {
     [KIND_STRING] = { strings, COUNT_OF(strings), 10 },
     [KIND_PATH] = { paths, COUNT_OF(paths), 7 },
-    [KIND_ENCODED] = { encoded, COUNT_OF(encoded), 4 },
+    [KIND_ENCODED] = { encoded, COUNT_OF(encoded), 5 },
     [KIND_TEXT] = { text_names, COUNT_OF(text_names), 1 },
     [KIND_SHAPE] = { shape_names, COUNT_OF(shape_names), 8 },
     [KIND_DIMS] = { dims_names, COUNT_OF(dims_names), 4 },

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adze/models.h"
 #include "adze/zoo.h"
 #include "objects.h"
 
@@ -70,10 +71,18 @@ static adz_loader *loader_make(void)
     return loader;
 }
 
+const char tokenizer_json[] =
+    "{\"normalizer\":{\"type\":\"NFC\"},\"pre_tokenizer\":{\"type\":\"Whitespace\"},\"model\":{\"type\":"
+    "\"WordPiece\",\"unk_token\":\"a\",\"continuing_subword_prefix\":\"##\","
+    "\"max_input_chars_per_word\":9,\"vocab\":{\"a\":0,\"b\":1,\"##b\":2}}}";
+
 adz_tokenizer *tokenizer_make(size_t choice)
 {
     const adz_text text = { "a b c abc", 9 };
     const adz_token_kind kinds[] = { ADZ_TOKENS_CHARACTERS, ADZ_TOKENS_BYTES, ADZ_TOKENS_WORDS };
+    if (choice == COUNT_OF(kinds)) {
+        return adz_pretrained_tokenizer_from_memory(tokenizer_json, strlen(tokenizer_json), NULL);
+    }
     return adz_tokenizer_build(kinds[choice], &text, 1, NULL);
 }
 
@@ -179,7 +188,7 @@ static adz_plan *plan_make(size_t choice)
 /* ---- of every kind --------------------------------------------------------------------------- */
 
 static const char *const one_name[] = { "valid" };
-static const char *const tokenizer_names[] = { "characters", "bytes", "words" };
+static const char *const tokenizer_names[] = { "characters", "bytes", "words", "pretrained" };
 static const char *const state_names[] = { "plain", "language model" };
 /* The report of a load in which every name fitted. */
 static adz_load_report *load_report_make(void)

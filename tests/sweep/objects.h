@@ -17,6 +17,7 @@ adz_tensor *tensor_make(size_t choice);
 adz_module *module_make(size_t choice);
 adz_optimizer *optimizer_make(size_t choice);
 adz_tokenizer *tokenizer_make(size_t choice);
+extern const char tokenizer_json[]; /* of a pretrained one */
 adz_safetensors *safetensors_make(void);
 
 #endif

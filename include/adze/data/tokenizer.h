@@ -1,6 +1,7 @@
 /**
  * @file tokenizer.h
- * Tokenizers: they turn text into numbers and back, by characters, bytes or words.
+ * Tokenizers: they turn text into numbers and back, by characters, bytes or words, or as a type of
+ * your own says (adze/data/tokenizer_type.h).
  *
  * @code
  * const adz_text texts[] = { { "to be or not to be", 18 } };
@@ -28,7 +29,8 @@ typedef struct adz_tokenizer adz_tokenizer;
 typedef enum adz_token_kind {
     ADZ_TOKENS_CHARACTERS = 0, /**< a code point of UTF-8 */
     ADZ_TOKENS_BYTES = 1,      /**< a byte; its value is its number */
-    ADZ_TOKENS_WORDS = 2       /**< a word or a sign */
+    ADZ_TOKENS_WORDS = 2,      /**< a word or a sign */
+    ADZ_TOKENS_OTHER = 3       /**< tokens of another type (adze/data/tokenizer_type.h) */
 } adz_token_kind;
 
 /** The numbers of the special tokens in a vocabulary that has them. */
@@ -146,15 +148,16 @@ ADZ_API adz_tokenizer *adz_tokenizer_build(
 ADZ_API void adz_tokenizer_free(adz_tokenizer **tokenizer);
 
 /**
- * Writes a tokenizer to a file, atomically.
+ * Writes a tokenizer to a file, atomically. A tokenizer of another type writes what that type says;
+ * adz_tokenizer_load reads adze's own kinds.
  *
  * The first line names the kind. A line for each token follows, in the order of their numbers. A
  * control character, or a byte that is no UTF-8, is written as \\xhh, and a backslash twice.
  *
  * @param tokenizer  any
  * @param path       replaced if it exists
- * @return           ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_IO or ADZ_ERR_MEMORY; after a failure the old
- *                   file is unchanged
+ * @return           ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_UNSUPPORTED (a type that cannot be written),
+ *                   ADZ_ERR_IO or ADZ_ERR_MEMORY; after a failure the old file is unchanged
  */
 ADZ_API adz_status adz_tokenizer_save(const adz_tokenizer *tokenizer, const char *path);
 
@@ -175,8 +178,8 @@ ADZ_API adz_tokenizer *adz_tokenizer_load(const char *path, const adz_token_rule
  *
  * @param tokenizer  any
  * @return           y[bytes] u8, without a zero at its end; borrowed from the scope, or NULL
- * @errors           ADZ_ERR_NULL, ADZ_ERR_STATE (in a function that a plan captures),
- *                   ADZ_ERR_MEMORY
+ * @errors           ADZ_ERR_NULL, ADZ_ERR_UNSUPPORTED (a type that cannot be written),
+ *                   ADZ_ERR_STATE (in a function that a plan captures), ADZ_ERR_MEMORY
  */
 ADZ_API adz_tensor *adz_tokenizer_to_memory(const adz_tokenizer *tokenizer);
 
@@ -199,7 +202,8 @@ ADZ_API adz_tokenizer *adz_tokenizer_from_memory(
  * The kind of a tokenizer's tokens.
  *
  * @param tokenizer  any
- * @return           its kind; ADZ_TOKENS_CHARACTERS with ADZ_ERR_NULL recorded
+ * @return           its kind, ADZ_TOKENS_OTHER for one that adz_tokenizer_build does not make;
+ *                   ADZ_TOKENS_CHARACTERS with ADZ_ERR_NULL recorded
  */
 ADZ_API adz_token_kind adz_tokenizer_kind(const adz_tokenizer *tokenizer);
 

@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return words_tests() + characters_tests() + files_tests() + rules_tests();
+    return words_tests() + characters_tests() + files_tests() + rules_tests() + types_tests();
 }

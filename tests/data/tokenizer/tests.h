@@ -6,5 +6,6 @@ int words_tests(void);
 int characters_tests(void);
 int files_tests(void);
 int rules_tests(void);
+int types_tests(void);
 
 #endif

@@ -1,0 +1,7 @@
+#include "tokenizers.h"
+
+int main(void)
+{
+    adz_on_error(adz_quiet, NULL);
+    return encodings_tests() + refusals_tests();
+}
