@@ -43,8 +43,14 @@
  * | adz_odeint with error control                       | refused: the host reads the error     |
  * | adz_odeint_event, adz_odeint_events                 | refused: the host reads its sign      |
  *
- * Exports contain fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE. Those of the other forms
- * and of roots are ADZ_ERR_UNSUPPORTED.
+ * Fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE are loops of the plan: the number of
+ * launches does not depend on the number of steps. With a gradient that holds if the graph of all
+ * steps fits into graph_bytes, and no gradient by the times is wanted; else each step has its
+ * launches. The bits are those of ordinary calls in all cases. To find out whether the graph fits,
+ * the function is called once more while the plan is made; that call computes nothing.
+ *
+ * Exports contain fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE, as loops of the file.
+ * Those of the other forms and of roots are ADZ_ERR_UNSUPPORTED.
  */
 #ifndef ADZE_SOLVERS_H
 #define ADZE_SOLVERS_H

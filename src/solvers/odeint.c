@@ -164,32 +164,14 @@ static bool first_run(adzi_ode_run *run, adz_tensor *y0, bool wants)
     return adzi_through_door(&door, take_all_steps, &(first_call){ run, y0, wants });
 }
 
-/* The solution as the graph of its steps, for an export. */
-static bool unrolled(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
-{
-    const int64_t bytes[] = { (ode->n_times + 1) * (int64_t)sizeof(adz_tensor *) };
-    adz_tensor *memory = adzi_scratch(ode->e.op, ADZ_U8, 1, bytes);
-    if (memory == NULL) {
-        return false;
-    }
-    adz_tensor **list = (adz_tensor **)(void *)memory->data;
-    size_t count;
-    list[0] = adz_unsqueeze(y0, 0);
-    ode->n_steps = (ode->n_times - 1) * ode->o.steps;
-    ode->report.steps = ode->n_steps;
-    ode->graph = true;
-    results[0] =
-        adzi_ode_replay(ode, y0, list + 1, &count, NULL) ? adz_cat(list, count + 1, 0) : NULL;
-    return results[0] != NULL;
-}
-
 /* Solves the equation, and makes a node of the solution where gradients are enabled. */
 static bool solve(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
 {
     adzi_thread *thread = adzi_self();
     adzi_ode given = *ode;
-    if (thread->tracer != NULL) {
-        return unrolled(ode, y0, results);
+    const int scans = adzi_ode_may_scan(ode, y0);
+    if (scans != 0) {
+        return scans > 0 && adzi_ode_scan(ode, y0, results);
     }
     adzi_ode_run run = { .ode = ode };
     ode->counts = &ode->report;

@@ -370,6 +370,40 @@ static adz_tensor *in_pieces(adz_module *layer, adz_tensor **in)
     return flat(adz_module_forward(layer, adz_unsqueeze(in[0], 1)));
 }
 
+/* ---- differential equations -------------------------------------------------------------------
+ */
+
+static adz_tensor *slope(adz_tensor *t, adz_tensor *y, void *user)
+{
+    (void)user;
+    return adz_sub(adz_mul(adz_tanh(y), adz_cos(t)), adz_mul_number(y, 0.5));
+}
+
+/* As many steps between two times as x has rows. */
+static adz_tensor *solution(adz_ode_method method, adz_tensor *x, int64_t n_times)
+{
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    o.method = method;
+    o.steps = adz_tensor_size(x, 0);
+    adz_tensor *times = adz_linspace(0, 1, n_times, adz_tensor_dtype(x));
+    adz_tensor *y0 = adz_mean(x, ADZ_DIMS(0), ADZ_DROPDIM);
+    return adz_odeint(slope, NULL, y0, times, &o, NULL);
+}
+
+static adz_tensor *runge_kutta(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    adz_tensor *y = solution(ADZ_ODE_RK4, in[0], 2);
+    return y != NULL ? flat(y) : NULL;
+}
+
+static adz_tensor *dormand_prince(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    adz_tensor *y = solution(ADZ_ODE_DORMAND_PRINCE, in[0], 4);
+    return y != NULL ? flat(y) : NULL;
+}
+
 /* ---- all of them ------------------------------------------------------------------------------
  */
 
@@ -386,8 +420,8 @@ adz_module *loop_cell(void)
 const loop_function loop_functions[] = { ROW(of_gated), ROW(forwards), ROW(backwards),
     ROW(of_strided), ROW(nested), ROW(two_scans), ROW(batched), ROW(until_it_converges),
     ROW(until_its_bound), ROW(without_a_step), ROW(branches), ROW(handed_on), ROW(of_turned),
-    ROW(branches_with_rows), { "padded", padded, padded_module },
-    { "in_pieces", in_pieces, in_pieces_module } };
+    ROW(branches_with_rows), ROW(runge_kutta), ROW(dormand_prince),
+    { "padded", padded, padded_module }, { "in_pieces", in_pieces, in_pieces_module } };
 
 adz_module *loop_module(const loop_function *f)
 {

@@ -113,8 +113,10 @@ static void loops_stay_loops(void **state)
             assert_int_equal(status, ADZ_OK);
             text[k] = text_as_c(x);
         }
-        /* The padding is a constant of all steps. */
-        if (text[0] != text[1] && strcmp(loop_functions[i].name, "padded") != 0) {
+        /* The length of a step may be a number with an exponent. The padding is a constant of all
+         * steps. */
+        const size_t more = text[1] > text[0] ? text[1] - text[0] : text[0] - text[1];
+        if (more > 4 && strcmp(loop_functions[i].name, "padded") != 0) {
             fail_msg("%s: %zu and %zu characters", loop_functions[i].name, text[0], text[1]);
         }
         adz_module_release(&cell);

@@ -105,7 +105,8 @@ static void gradients_of_scans(void **state)
 {
     (void)state;
     static const char *const names[] = { "of_gated", "forwards", "backwards", "of_strided",
-        "nested", "two_scans", "batched", "handed_on", "of_turned", "padded", "in_pieces" };
+        "nested", "two_scans", "batched", "handed_on", "of_turned", "padded", "in_pieces",
+        "runge_kutta", "dormand_prince" };
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(7);
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {

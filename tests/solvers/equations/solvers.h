@@ -46,7 +46,8 @@ enum {
     N_ODE_HITS = 12,
     N_ODE_BDF = 8,
     N_FORWARD = 11,
-    N_ODE_BACKWARDS = 6
+    N_ODE_BACKWARDS = 6,
+    N_ODE_PLANS = 3
 };
 /* Each test has a scope. */
 int solvers_open(void **state);
@@ -75,6 +76,7 @@ extern const struct CMUnitTest ode_hits[N_ODE_HITS];
 extern const struct CMUnitTest ode_bdf[N_ODE_BDF];
 extern const struct CMUnitTest forward[N_FORWARD];
 extern const struct CMUnitTest ode_backwards[N_ODE_BACKWARDS];
+extern const struct CMUnitTest ode_plans[N_ODE_PLANS];
 
 /** The methods that choose their steps. */
 enum { ADAPTIVE = 3 };
