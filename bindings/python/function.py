@@ -15,7 +15,7 @@ ARRAYS = {'const int64_t *': 'adzp_int64s', 'const double *': 'adzp_doubles', 'c
 CALLBACKS = {'adz_lr_lambda': 'adzp_on_epoch', 'adz_distance_function': 'adzp_on_distance'}
 # Functions that may take long whatever the size of their arguments: they release the interpreter's lock.
 LONG = re.compile(r'adz_(module_(forward|call_named|copy|to|store_weights|reset_parameters)|optimizer_step|plan_run|'
-                  r'standardizer_fit|averaged_model_update|tokenizer_build|onnx_load)')
+                  r'standardizer_fit|averaged_model_update|tokenizer_build|onnx_load|pretrained_(open|save))')
 
 
 class Skip(Exception):

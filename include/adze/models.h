@@ -3,10 +3,13 @@
  * libadze-models: published models as modules, read from the folders in which they are published.
  * It is built on adze's public headers alone, and on libadze-zoo. A program that includes this
  * header links libadze-models, libadze-zoo and libadze; adze.h does not include it.
+ *
+ * - `adz_pretrained_...` (models/pretrained.h): networks with their weights
  */
 #ifndef ADZE_MODELS_H
 #define ADZE_MODELS_H
 
+#include "adze/models/pretrained.h"
 #include "adze/models/tokenizer.h"
 
 #endif

@@ -1,6 +1,7 @@
 /* Writes the files to which the paths of the sweep lead. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "objects.h"
 
@@ -10,10 +11,27 @@ static struct {
     size_t size;
 } files[] = { { .name = "file.safetensors" }, { .name = "file.npy" }, { .name = "file.csv" },
     { .name = "file.tokens" }, { .name = "module.safetensors" }, { .name = "file.checkpoint" },
-    { .name = "file.onnx" }, { .name = "file.pb" }, { .name = "tokenizer.json" } };
+    { .name = "file.onnx" }, { .name = "file.pb" }, { .name = "tokenizer.json" },
+    { .name = "published/config.json" }, { .name = "published/model.safetensors" } };
+
+/* A language model without layers, which the folder "published" has. */
+static const char config_json[] =
+    "{\"architectures\": [\"LlamaForCausalLM\"], \"model_type\": \"llama\", \"vocab_size\": 3,"
+    " \"hidden_size\": 2, \"intermediate_size\": 2, \"num_hidden_layers\": 0,"
+    " \"num_attention_heads\": 1, \"tie_word_embeddings\": true}";
 
 /* A TensorProto of ONNX: one dimension of 3, f32, and twelve bytes of contents. */
 static const char tensor_proto[] = "\x08\x03\x10\x01\x4a\x0c\0\0\0\0\0\0\x80\x3f\0\0\0\x40";
+
+static void save_published(void)
+{
+    adz_safetensors *weights = adz_safetensors_new();
+    mkdir("published", 0777);
+    adz_safetensors_add(weights, "model.embed_tokens.weight", adz_ones(ADZ_SHAPE(3, 2), ADZ_F32));
+    adz_safetensors_add(weights, "model.norm.weight", adz_ones(ADZ_SHAPE(2), ADZ_F32));
+    adz_safetensors_save(weights, files[10].name);
+    adz_safetensors_free(&weights);
+}
 
 static void files_save(void)
 {
@@ -30,6 +48,7 @@ static void files_save(void)
     adz_module_save(module, files[4].name);
     adz_checkpoint_save(&checkpoint, files[5].name);
     adz_module_write_onnx(module, adz_ones(ADZ_SHAPE(3, 3), ADZ_F32), files[6].name, NULL);
+    save_published();
     adz_safetensors_free(&file);
     adz_tokenizer_free(&tokenizer);
     adz_module_release(&module);
@@ -42,6 +61,7 @@ void files_write(void)
     if (files[0].size == 0) {
         files_save();
         memcpy(files[2].bytes, csv_text, files[2].size = sizeof csv_text - 1);
+        memcpy(files[9].bytes, config_json, files[9].size = sizeof config_json - 1);
         memcpy(files[7].bytes, tensor_proto, files[7].size = sizeof tensor_proto - 1);
         memcpy(files[8].bytes, tokenizer_json, files[8].size = strlen(tokenizer_json));
     }

@@ -111,6 +111,8 @@ HINTS = {
     'adz_pretrained_encode': {'tokenizer': 'pretrained'},
     'adz_module_remove_parametrizations': {'module': 'parametrized'},
     'adz_onnx_load': {'path': 'file.onnx'}, 'adz_onnx_tensor_load': {'path': 'file.pb'},
+    'adz_pretrained_open': {'folder': 'published'}, 'adz_pretrained_cache_new': {'module': 'published'},
+    'adz_pretrained_save': {'module': 'published', 'folder': 'published'},
     'adz_autograd_grad': {'outputs': 'loss', 'gradients': 'NULL', 'inputs': 'leaf',
                           'options': '.allow_unused = 1'},
     'adz_recurrent_new': {'cell': 'recurrent cell'},
@@ -288,7 +290,7 @@ class Table:
             return {'kind': OBJECTS[to]}
         if type_ == 'const char *':
             encoded = name in ('bytes', 'text') and not owner.endswith(('_error', '_error_within'))
-            file = name == 'path' and not re.search(r'_(parameter|buffer|child)\Z', owner)
+            file = name in ('path', 'folder') and not re.search(r'_(parameter|buffer|child)\Z', owner)
             return {'kind': 'PATH' if file else 'ENCODED' if encoded else 'STRING'}
         if type_ == 'const void *' and name == 'bytes':
             return {'kind': 'ENCODED'}

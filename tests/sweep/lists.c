@@ -18,7 +18,8 @@ static const char *const strings[] = { "weight", "a", "0", "lr", "x", "0.weight"
     "new\nline", LONG_TEXT };
 static const char *const paths[] = { "file.safetensors", "file.npy", "file.csv", "file.tokens",
     "module.safetensors", "file.checkpoint", "file.onnx", "file.pb", "tokenizer.json", "new",
-    "new.c", NULL, "", ".", "missing/x", "%s%n%s%n", "\xff\xfe", "new\nline", LONG_TEXT };
+    "new.c", "published", NULL, "", ".", "missing/x", "%s%n%s%n", "\xff\xfe", "new\nline",
+    LONG_TEXT };
 static const char *const encoded[] = { "file.npy", "file.safetensors", "file.csv", "file.tokens",
     "tokenizer.json", NULL, "noise" };
 

@@ -1,4 +1,5 @@
 /* Modules as arguments of the sweep: small ones of every family. */
+#include "adze/models.h"
 #include "adze/onnx.h"
 #include "adze/zoo.h"
 #include "objects.h"
@@ -7,7 +8,7 @@ const char *const module_names[MODULE_CHOICES] = { "linear", "sequential", "embe
     "batch norm", "standardizer", "list", "attention", "layer", "decoder layer", "encoder",
     "decoder", "generator", "ed model", "ar model", "awd lm", "awd clas", "tfmer lm", "tfmer clas",
     "xl lm", "xl clas", "dropout", "custom", "module dict", "parameter list", "parametrized",
-    "parameter dict", "adaptive softmax", "onnx", "recurrent cell" };
+    "parameter dict", "adaptive softmax", "onnx", "recurrent cell", "published" };
 
 static adz_module *sequential(void)
 {
@@ -148,7 +149,15 @@ static adz_module *loaded(void)
 adz_module *module_make(size_t choice)
 {
     /* The positions in module_names where the families begin. */
-    enum { LABML = 7, FASTAI = 15, DROPOUT = 21, DICTS = 23, ADAPTIVE = 27, LOADED = 28 };
+    enum {
+        LABML = 7,
+        FASTAI = 15,
+        DROPOUT = 21,
+        DICTS = 23,
+        ADAPTIVE = 27,
+        LOADED = 28,
+        PUBLISHED = 30
+    };
     static const char *const configs[] = { "awd_lstm_lm_config", "awd_lstm_clas_config",
         "tfmer_lm_config", "tfmer_clas_config", "tfmerXL_lm_config", "tfmerXL_clas_config" };
     if (choice < LABML) {
@@ -159,6 +168,9 @@ adz_module *module_make(size_t choice)
     }
     if (choice < DROPOUT) {
         return fastai_model(configs[choice - FASTAI], (choice - FASTAI) % 2 != 0);
+    }
+    if (choice == PUBLISHED) {
+        return adz_pretrained_open("published", NULL);
     }
     if (choice >= LOADED) {
         return choice == LOADED ? loaded() : adz_gru_cell_new(3, 3, NULL);

@@ -7,7 +7,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-enum { MODULE_CHOICES = 30, TENSOR_CHOICES = 38, SENSIBLE_TENSORS = 22 };
+enum { MODULE_CHOICES = 31, TENSOR_CHOICES = 38, SENSIBLE_TENSORS = 22 };
 extern const char *const tensor_names[TENSOR_CHOICES];
 extern const char *const module_names[MODULE_CHOICES];
 extern const char csv_text[25]; /* a table as text */

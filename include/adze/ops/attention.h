@@ -29,6 +29,10 @@ typedef struct adz_attention_options {
     adz_generator *generator; /**< that dropout draws from; NULL for the default one */
     adz_tensor *dropout_mask; /**< the elements that dropout keeps; broadcasts to [..., L, S];
                                    bool, or numbers where 0 drops; NULL draws a mask */
+    bool enable_gqa;          /**< heads of query in groups that share a head of key and value;
+                                   false */
+    int64_t sliding_window; /**< query i sees key j only if j > i + (S - L) - sliding_window; 0, the
+                                 default, means no window */
 } adz_attention_options;
 
 /** The defaults. */
@@ -37,7 +41,8 @@ typedef struct adz_attention_options {
         ADZ_MEMBER(size, sizeof(adz_attention_options)), ADZ_MEMBER(attn_mask, NULL),         \
             ADZ_MEMBER(is_causal, false), ADZ_MEMBER(scale, 0.0), ADZ_MEMBER(dropout_p, 0.0), \
             ADZ_MEMBER(training, false), ADZ_MEMBER(generator, NULL),                         \
-            ADZ_MEMBER(dropout_mask, NULL)                                                    \
+            ADZ_MEMBER(dropout_mask, NULL), ADZ_MEMBER(enable_gqa, false),                    \
+            ADZ_MEMBER(sliding_window, 0)                                                     \
     }
 
 /**
@@ -62,6 +67,13 @@ ADZ_API void adz_attention_options_init(adz_attention_options *options, size_t s
  * from the start (j <= i); both agree where L = S. adz_attention_options may combine is_causal with
  * a mask, which PyTorch does not allow.
  *
+ * With enable_gqa (grouped queries) query is q[..., H, L, E], and key and value are k[..., Hk, S,
+ * E] and v[..., Hk, S, Ev], where Hk divides H. The head h of query uses the head h / (H / Hk) of
+ * key and value, which are not repeated in memory.
+ *
+ * With sliding_window = W and is_causal, each query sees W keys at most: its own and those before
+ * it. Keys that lie before the windows of all queries are not read.
+ *
  * The mask of dropout depends on the state of the generator and on the shapes only. Kept
  * probabilities are divided by 1 - dropout_p, with a given dropout_mask as well. No gradient flows
  * to dropout_mask.
@@ -77,6 +89,33 @@ ADZ_API void adz_attention_options_init(adz_attention_options *options, size_t s
  */
 ADZ_API adz_tensor *adz_scaled_dot_product_attention(
     adz_tensor *query, adz_tensor *key, adz_tensor *value, const adz_attention_options *options);
+
+/**
+ * Rotary position embedding (Su et al., "RoFormer", 2021): rotates pairs of the first R features of
+ * each row by an angle, whose cosine and sine are given. The features behind them stay.
+ *
+ *     a' = a cos - b sin,   b' = b cos + a sin
+ *
+ * Pair i is a = x_i, b = x_{i + R/2}, as in Llama and GPT-NeoX. With `interleaved` it is a = x_2i,
+ * b = x_{2i+1}, as in GPT-J and the paper.
+ *
+ * For x[B, T, H, E] with the heads behind the positions, cos and sin are [T, 1, R/2], or
+ * [B, T, 1, R/2] if the items of a batch have positions of their own. The angle of pair i at
+ * position p is p / theta^(2 i / R), where theta is usually 10000.
+ *
+ * @param x            x[..., E], f32 or f64, rank >= 1
+ * @param cos          [..., R/2], of the dtype of x, whose leading dimensions broadcast to those of
+ *                     x; 0 <= R <= E
+ * @param sin          of the shape and the dtype of cos
+ * @param interleaved  whether the features of a pair are neighbours
+ * @return             y, shaped like x, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad               x, cos and sin, to any order; saves cos and sin, and x if they want a
+ * gradient
+ * @see                torchtune.modules.RotaryPositionalEmbeddings
+ */
+ADZ_API adz_tensor *adz_rotary_embedding(
+    adz_tensor *x, adz_tensor *cos, adz_tensor *sin, bool interleaved);
 
 #ifdef __cplusplus
 }

@@ -48,6 +48,11 @@ adz_tensor *adzi_attention_probabilities(
 bool adzi_attention_check(adzi_attention *at, const adz_attention_options *options,
     adz_tensor *const *in, const adz_tensor *kept);
 
+/** The call with enable_gqa or a sliding window, by a call without them on views of the operands.
+ */
+adz_tensor *adzi_attention_narrowed(
+    adz_tensor *query, adz_tensor *key, adz_tensor *value, const adz_attention_options *options);
+
 /**
  * Dropout on p[..., L, S] with the mask `kept`. If `kept` is ADZ_NONE, the mask is drawn from
  * `state`, an i64 tensor that holds the state of a generator. An expression of operators, linear in

@@ -43,6 +43,8 @@ static const adz_field options_rows[] = {
         adz_attention_options, scale, .value = 0, ADZ_FINITE, .hint = "0 stands for 1 / sqrt(E)"),
     ADZ_FIELD(adz_attention_options, dropout_p, .value = 0, ADZ_CLOSED(0, 1)),
     ADZ_FIELD(adz_attention_options, training, .value = false),
+    ADZ_FIELD(adz_attention_options, enable_gqa, .value = false),
+    ADZ_FIELD(adz_attention_options, sliding_window, .value = 0, ADZ_SIZE_FROM(0)),
 };
 
 ADZ_OPTIONS_TABLE(adz_attention_options, ADZ_ATTENTION_OPTIONS, options_rows)
@@ -426,6 +428,9 @@ adz_tensor *adz_scaled_dot_product_attention(
     adz_attention_options o;
     if (!ADZI_OPTIONS_TAKE(name, adz_attention_options, ADZ_ATTENTION_OPTIONS, &o, options)) {
         return NULL;
+    }
+    if (o.enable_gqa || o.sliding_window > 0) {
+        return adzi_attention_narrowed(query, key, value, &o);
     }
     adz_tensor *attn_mask = given(o.attn_mask), *kept = given(o.dropout_mask);
     adzi_call call;

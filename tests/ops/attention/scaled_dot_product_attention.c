@@ -1,3 +1,4 @@
+#include "narrowed.h"
 #include "ops/facts.h"
 
 /* p[0] = causal, p[1] = scale, p[2] = dropout_p, p[3] = seed; in[3] = attn_mask, in[4] =
@@ -24,19 +25,6 @@ static int call(const op_args *a, adz_tensor **out)
     adz_tensor *y = attend(a, generator);
     adz_generator_free(&generator);
     return case_one(y, out);
-}
-
-static adz_tensor *drawn(uint64_t seed, adz_shape shape)
-{
-    adz_generator *generator = adz_generator_new(seed);
-    adz_tensor *t = adz_generator_randn(generator, shape, ADZ_F64);
-    adz_generator_free(&generator);
-    return t;
-}
-
-static bool close_to(adz_tensor *a, adz_tensor *b)
-{
-    return adz_allclose(a, b, 1e-12, 1e-12, false);
 }
 
 FACT(causal_counts_from_the_end)
@@ -358,6 +346,9 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(a_given_mask_stands_for_a_drawn_one),
     cmocka_unit_test(bits_do_not_depend_on_the_number_of_threads),
     cmocka_unit_test(memory_grows_with_the_length_alone),
+    cmocka_unit_test(groups_of_heads_share_keys),
+    cmocka_unit_test(other_heads_are_no_groups),
+    cmocka_unit_test(windows_hide_what_lies_before_them),
 };
 
 const op_case scaled_dot_product_attention_case = {

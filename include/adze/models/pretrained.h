@@ -1,0 +1,106 @@
+/**
+ * @file pretrained.h
+ * Networks with their weights, from the folders in which they are published: config.json with the
+ * sizes, and model.safetensors, or shards with model.safetensors.index.json.
+ *
+ *     adz_module *model = adz_pretrained_open("SmolLM2-135M", NULL);
+ *     adz_values *in = adz_values_new(), *out = adz_values_new();
+ *     adz_values_add(in, "input_ids", ids); // i64[B, T]
+ *     adz_module_call(model, in, out);
+ *     adz_tensor *logits = adz_values_get(out, "logits"); // [B, T, V]
+ *
+ * The model is a module like others: it is trained, captured by plans, copied and saved. Names and
+ * layouts of its parameters are those of the file.
+ *
+ * Language models: LlamaForCausalLM (Llama, SmolLM2, TinyLlama), Qwen2ForCausalLM,
+ * Qwen3ForCausalLM. A call takes
+ * - "input_ids" i64[B, T]
+ * - "attention_mask" [B, S], bool or integers that are not 0 for tokens that count; may be left out
+ * - "position_ids" i64[B, T]; left out: those behind the cache, from 0 on without one
+ * - "cache", from adz_pretrained_cache_new, and "past", i64[], the P positions that it holds; both
+ *   may be left out. The keys and values of the new positions are written behind them, and the call
+ *   must be in an ADZ_NO_GRAD block. S = P + T
+ *
+ * and returns "logits" [B, T, V] and "last_hidden_state" [B, T, D].
+ */
+#ifndef ADZE_MODELS_PRETRAINED_H
+#define ADZE_MODELS_PRETRAINED_H
+
+#include "adze/nn/module.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How a published network is read. Start from ADZ_PRETRAINED_OPTIONS. */
+typedef struct adz_pretrained_options {
+    size_t size;     /**< sizeof(adz_pretrained_options) */
+    adz_dtype dtype; /**< of the parameters, ADZ_F32 or ADZ_F64; weights of the files that have
+                          another dtype are converted. ADZ_F32 */
+} adz_pretrained_options;
+
+/** The defaults. */
+#define ADZ_PRETRAINED_OPTIONS                                                       \
+    {                                                                                \
+        ADZ_MEMBER(size, sizeof(adz_pretrained_options)), ADZ_MEMBER(dtype, ADZ_F32) \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_pretrained_options) as the caller knows it
+ */
+ADZ_API void adz_pretrained_options_init(adz_pretrained_options *options, size_t size);
+
+/**
+ * Reads a published network. It is in evaluation mode, as in transformers.
+ *
+ * Weights in f32, f16 and bf16 become f32, or f64 by option. An entry of config.json that would
+ * change the results and that adze does not know is an error that names it. So is a tensor that is
+ * missing, that has another shape than the configuration says, or that belongs to no part of the
+ * model. The model takes the memory of the tensors that are in the files, and no other.
+ *
+ * @param folder   with config.json and the weights
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_module_release; or NULL
+ * @errors         ADZ_ERR_NULL, ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (the architecture,
+ * or an entry of the configuration), ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY; the message
+ * names file and entry
+ * @see            transformers.AutoModelForCausalLM.from_pretrained
+ */
+ADZ_API adz_module *adz_pretrained_open(const char *folder, const adz_pretrained_options *options);
+
+/**
+ * Writes a network that adz_pretrained_open has read, in the form in which it was published:
+ * config.json and model.safetensors, which transformers opens. Each file is written atomically; the
+ * weights come first.
+ *
+ * @param module  from adz_pretrained_open, or a copy of such a module
+ * @param folder  made if it does not exist; its config.json and model.safetensors are replaced
+ * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another module, or the path is too long),
+ *                ADZ_ERR_NUMERIC (a parameter is NaN or infinite), ADZ_ERR_IO, ADZ_ERR_MEMORY, or
+ * the code of an error that is pending
+ * @see           transformers.PreTrainedModel.save_pretrained
+ */
+ADZ_API adz_status adz_pretrained_save(adz_module *module, const char *folder);
+
+/**
+ * A cache for the keys and values of a language model: zeros, [layers, 2, B, Hk, capacity, E] with
+ * the heads of keys Hk and their features E. Each call of the model adds its positions behind those
+ * of earlier calls ("cache" and "past", above).
+ *
+ * @param module    a language model from adz_pretrained_open
+ * @param batch     sequences B, 0 or more
+ * @param capacity  positions that it can hold, 0 or more
+ * @return          of the dtype of the parameters, borrowed from the scope; NULL with ADZ_ERR_NULL,
+ *                  ADZ_ERR_ARGUMENT (another module, a negative size) or ADZ_ERR_MEMORY recorded
+ * @see             transformers.StaticCache
+ */
+ADZ_API adz_tensor *adz_pretrained_cache_new(adz_module *module, int64_t batch, int64_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,128 @@
+/* Saving a published network in the form in which it was published. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "adze/io/module.h"
+#include "adze/models/pretrained.h"
+#include "json.h"
+#include "models.h"
+#include "pretrained/open.h"
+
+enum { PATH = 1024 };
+
+static const char op[] = "adz_pretrained_save";
+
+static bool path_of(char *path, const char *folder, const char *name)
+{
+    if (snprintf(path, PATH, "%s/%s", folder, name) < PATH) {
+        return true;
+    }
+    adz_error_format(op, ADZ_ERR_ARGUMENT, "the path of the folder is too long");
+    return false;
+}
+
+/* ---- the weights ---------------------------------------------------------------------------- */
+
+/* Copies the collection without the further names of tied parameters, and marks it as transformers
+ * does. The collection names them in its metadata, which transformers would not read. */
+static adz_safetensors *published(adz_safetensors *all)
+{
+    adz_safetensors *file = adz_safetensors_new();
+    bool good = file != NULL && adz_safetensors_set_metadata(file, "format", "pt") == ADZ_OK;
+    for (size_t i = 0; i < adz_safetensors_count(all) && good; ++i) {
+        good = adz_safetensors_add(
+                   file, adz_safetensors_name_at(all, i), adz_safetensors_at(all, i)) == ADZ_OK;
+    }
+    if (!good) {
+        adz_safetensors_free(&file);
+    }
+    return file;
+}
+
+static adz_status save_weights(adz_module *module, const char *path)
+{
+    adz_module_save_options o = ADZ_MODULE_SAVE_OPTIONS;
+    o.dedup = true;
+    adz_safetensors *all = adz_module_to_safetensors(module, &o);
+    adz_safetensors *file = all != NULL ? published(all) : NULL;
+    const adz_status status = file != NULL ? adz_safetensors_save(file, path) : adz_error_code();
+    adz_safetensors_free(&file);
+    adz_safetensors_free(&all);
+    return status;
+}
+
+/* ---- the configuration ---------------------------------------------------------------------- */
+
+/* The configuration with the dtype of the parameters; NULL with the error recorded. */
+static json_t *config_of(adz_module *module)
+{
+    adz_tensor *text = adz_module_get_buffer(module, MODELS_CONFIG);
+    json_t *config = text != NULL
+                         ? adzi_models_json_parse(op, "the module's configuration",
+                               adz_tensor_data_constant(text), (size_t)adz_tensor_numel(text))
+                         : NULL;
+    adz_tensor_list parameters = adz_module_parameters(module);
+    if (config != NULL && parameters.count > 0) {
+        json_object_del(config, "torch_dtype");
+        json_object_set_new(
+            config, "dtype", json_string(adz_dtype_name(adz_tensor_dtype(parameters.items[0]))));
+    }
+    return config;
+}
+
+/* Writes the text to a file beside the final one and renames it. */
+static adz_status save_config(const json_t *config, const char *folder)
+{
+    char path[PATH], other[PATH];
+    if (!path_of(path, folder, "config.json") || !path_of(other, folder, ".adze-config.tmp")) {
+        return adz_error_code();
+    }
+    FILE *stream = fopen(other, "wb");
+    bool good = stream != NULL &&
+                json_dumpf(config, stream, JSON_INDENT(2) | JSON_SORT_KEYS) == 0 &&
+                fputc('\n', stream) != EOF;
+    good = stream != NULL && fclose(stream) == 0 && good;
+    if (good && rename(other, path) == 0) {
+        return ADZ_OK;
+    }
+    remove(other);
+    return adz_error_format(op, ADZ_ERR_IO, "%s cannot be written", path);
+}
+
+adz_status adz_pretrained_save(adz_module *module, const char *folder)
+{
+    char path[PATH];
+    if (module == NULL) {
+        return adz_error_null(op, "module");
+    }
+    if (folder == NULL) {
+        return adz_error_null(op, "folder");
+    }
+    const size_t length = strlen(MODELS_CONFIG);
+    adz_named_list buffers = adz_module_named_buffers(module);
+    bool found = false;
+    for (size_t i = 0; i < buffers.count; ++i) {
+        found = found || strncmp(buffers.items[i].name, MODELS_CONFIG, length + 1) == 0;
+    }
+    if (!found) {
+        return adz_error_format(op, ADZ_ERR_ARGUMENT,
+            "the module is a %s that adz_pretrained_open has not read", adz_module_name(module));
+    }
+    if (!path_of(path, folder, "model.safetensors")) {
+        return adz_error_code();
+    }
+    json_t *config = config_of(module);
+    if (config == NULL) {
+        return adz_error_code();
+    }
+    adz_status status = ADZ_OK;
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        status = adz_error_format(op, ADZ_ERR_IO, "the folder %s cannot be made", folder);
+    }
+    status = status == ADZ_OK ? save_weights(module, path) : status;
+    status = status == ADZ_OK ? save_config(config, folder) : status;
+    json_decref(config);
+    return status;
+}
