@@ -18,6 +18,10 @@
  * as the first one, whose carry is no member of the family, stay launches by themselves. So nothing
  * is assumed of the program: every address of every time has been compared.
  *
+ * Launches count as equal if all their bytes are. A compiler that cannot clear padding leaves bytes
+ * without meaning there. They are mostly equal in each step, because they come from the same calls;
+ * where they are not, launches stay by themselves.
+ *
  * The members of a family that a loop refers to become one block, with a position for each member
  * that must live at the same time: one if a time reads its own member only, two for a carry, and as
  * many as there are members if another loop reads them. */
@@ -426,8 +430,8 @@ static bool fold(adzi_folding *f)
 bool adzi_plan_fold(adzi_captured_call *c)
 {
     adzi_folding f = { .c = c };
-    if (!c->repeats || !c->masked) {
-        return true; /* bytes without meaning between the numbers cannot be compared */
+    if (!c->repeats || (c->stretches.off && !c->masked)) {
+        return true;
     }
     bool good = adzi_fold_find_runs(c, 0, &f.runs, &f.n_runs, &f.runs_capacity);
     if (good && f.n_runs > 0) {

@@ -154,17 +154,35 @@ static adz_status differ(const char *op, adz_plan *plan, const char *text)
     return ADZ_OK;
 }
 
+/* Forgets the calls. The next ones hold all launches and make no loops of those that have bytes
+ * without meaning. */
+static adz_status unroll(adz_plan *plan)
+{
+    forget(plan);
+    plan->unrolls = true;
+    return ADZ_OK;
+}
+
+/* Whether two calls that do not agree may differ only in which launches have become loops: bytes
+ * without meaning have been compared. */
+static bool may_agree_unrolled(const adz_plan *plan)
+{
+    const adzi_captured_call *a = plan->last, *b = plan->current;
+    return !plan->unrolls && a != NULL && !b->masked && (a->n_loops > 0 || b->n_loops > 0);
+}
+
 /* Compares the last two calls. In anomaly mode the host looks at every result, so every run is an
  * ordinary call. */
 static adz_status compare(const char *op, adz_plan *plan)
 {
     char text[sizeof plan->refusal] = "";
     if (plan->current->stretches.torn) {
-        forget(plan);
-        plan->unrolls = true;
-        return ADZ_OK;
+        return unroll(plan);
     }
     const bool agree = adzi_captured_calls_agree(plan->last, plan->current, text, sizeof text);
+    if (!agree && may_agree_unrolled(plan)) {
+        return unroll(plan);
+    }
     adzi_captured_call_free(plan->last);
     plan->last = plan->current;
     plan->current = NULL;

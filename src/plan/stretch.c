@@ -373,7 +373,7 @@ static bool look(adzi_captured_call *c)
 void adzi_stretch_launched(adzi_capture *capture, adzi_captured_call *c)
 {
     adzi_stretches *all = &c->stretches;
-    if (!c->repeats || !c->masked || all->off || all->held != 0 || c->refused) {
+    if (!c->repeats || all->off || all->held != 0 || c->refused) {
         return;
     }
     capture->inside = true;
