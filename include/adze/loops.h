@@ -88,18 +88,21 @@ typedef adz_tensor *(*adz_loop_condition)(adz_tensor *const *carries, void *user
 
 /** Options of adz_scan. Start from ADZ_SCAN_OPTIONS. */
 typedef struct adz_scan_options {
-    size_t size;    /**< sizeof(adz_scan_options) */
-    bool reverse;   /**< begins with the last elements of the inputs; result k of a step lies where
-                         its inputs do; false */
-    int64_t length; /**< the number of steps, 0 to 65535; -1: the size of the inputs' first
-                         dimension; -1 */
+    size_t size;     /**< sizeof(adz_scan_options) */
+    bool reverse;    /**< begins with the last elements of the inputs; result k of a step lies where
+                          its inputs do; false */
+    int64_t length;  /**< the number of steps, 0 to 65535; -1: the size of the inputs' first
+                          dimension; -1 */
+    bool checkpoint; /**< the backward computes the steps again, in chunks of about the square root
+                          of the length, so the graph keeps the carries between chunks and the
+                          states of one chunk; false */
 } adz_scan_options;
 
 /** The defaults. */
 #define ADZ_SCAN_OPTIONS                                                        \
     {                                                                           \
         ADZ_MEMBER(size, sizeof(adz_scan_options)), ADZ_MEMBER(reverse, false), \
-            ADZ_MEMBER(length, -1)                                              \
+            ADZ_MEMBER(length, -1), ADZ_MEMBER(checkpoint, false)               \
     }
 
 /**
@@ -118,6 +121,12 @@ ADZ_API void adz_scan_options_init(adz_scan_options *options, size_t size);
  *
  * Without steps the carries are the results, and the body is called once with zeros, because the
  * stacked results have its shapes.
+ *
+ * With the option checkpoint (PyTorch: torch.utils.checkpoint, JAX: jax.checkpoint) the backward
+ * calls the body a second time for each step, so `user` must live until then, and the body must do
+ * the same again. Gradients have the bits of those without it. Generators have the states of the
+ * first call. What a body changes beside its results is changed twice, such as the running
+ * statistics of a batch norm. Without a graph, and in written files, the option does nothing.
  *
  * @param body       computes the next carries and the results of a step. The carries keep their
  *                   shapes and dtypes, and so do the results

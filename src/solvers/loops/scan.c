@@ -3,6 +3,7 @@
  * The inputs are cut into the elements of their first dimension by one adz_unbind, so that their
  * gradients are stacked once. Results are stacked by one adz_stack; without a graph each is copied
  * to its position as soon as its step has ended. */
+#include "solvers/loops/checkpoint.h"
 #include "solvers/loops/in_trace.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ enum { MOST_STEPS = 65535 }; /* the results that one node may have */
 static const adz_field fields[] = {
     ADZ_FIELD(adz_scan_options, reverse, .value = false),
     ADZ_FIELD(adz_scan_options, length, .value = -1, ADZ_CLOSED(-1, MOST_STEPS)),
+    ADZ_FIELD(adz_scan_options, checkpoint, .value = false),
 };
 
 ADZ_OPTIONS_TABLE(adz_scan_options, ADZ_SCAN_OPTIONS, fields)
@@ -189,12 +191,18 @@ static bool stack_results(scan *s)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* The element that step `step` takes. */
+static int64_t element_of(const scan *s, int64_t step)
+{
+    return s->options.reverse ? s->length - 1 - step : step;
+}
+
 static bool run_steps(scan *s)
 {
     adzi_loop *loop = &s->loop;
     adzi_capture_loop(loop->op, ADZI_LOOP_BEGINS, 0);
     for (int64_t step = 0; step < s->length; ++step) {
-        const int64_t t = s->options.reverse ? s->length - 1 - step : step;
+        const int64_t t = element_of(s, step);
         for (size_t i = 0; i < loop->n_inputs; ++i) {
             loop->in[loop->n_carries + i] = s->x[(int64_t)i * s->length + t];
         }
@@ -206,6 +214,44 @@ static bool run_steps(scan *s)
     }
     adzi_capture_loop(loop->op, ADZI_LOOP_ENDS, s->length);
     return stack_results(s);
+}
+
+/* Runs a chunk of steps, which the backward computes again. */
+static bool run_chunk(scan *s, adzi_loop_chunk *chunk)
+{
+    const size_t n = (size_t)chunk->n;
+    for (size_t i = 0; i < s->loop.n_inputs; ++i) {
+        for (size_t k = 0; k < n; ++k) {
+            chunk->x[i * n + k] =
+                s->x[(int64_t)i * s->length + element_of(s, chunk->begin + (int64_t)k)];
+        }
+    }
+    bool good = adzi_loop_chunk_run(&s->loop, chunk);
+    for (size_t k = 0; k < n; ++k) {
+        for (size_t j = 0; j < s->loop.n_results && good; ++j) {
+            const int64_t step = chunk->begin + (int64_t)k;
+            good = keep_result(s, j, chunk->y[j * n + k], element_of(s, step), step == 0);
+        }
+    }
+    return good;
+}
+
+static bool run_chunks(scan *s)
+{
+    adzi_loop *loop = &s->loop;
+    const int64_t most = adzi_loop_chunk_steps(loop, s->length);
+    adz_tensor **lists =
+        adzi_loop_list(loop->op, (loop->n_inputs + loop->n_results) * (size_t)most + 1);
+    bool good = lists != NULL;
+    adzi_capture_loop(loop->op, ADZI_LOOP_BEGINS, 0);
+    for (int64_t begin = 0; begin < s->length && good; begin += most) {
+        const int64_t left = s->length - begin;
+        adzi_loop_chunk chunk = { .begin = begin, .n = left < most ? left : most, .x = lists };
+        chunk.y = lists + loop->n_inputs * (size_t)most;
+        good = run_chunk(s, &chunk);
+    }
+    adzi_capture_loop(loop->op, ADZI_LOOP_ENDS, s->length);
+    return good && stack_results(s);
 }
 
 /* Calls the body once, for the shapes of its results. */
@@ -240,7 +286,9 @@ static bool make_lists(scan *s, adz_tensor *const *carries)
 static bool run(void *state)
 {
     scan *s = state;
-    return s->length > 0 ? run_steps(s) : run_without_steps(s);
+    return s->length == 0                       ? run_without_steps(s)
+           : s->options.checkpoint && s->stacks ? run_chunks(s)
+                                                : run_steps(s);
 }
 
 static bool check(scan *s, adz_tensor *const *carries, const adz_scan_options *options)

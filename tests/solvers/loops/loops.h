@@ -54,9 +54,10 @@ enum {
     N_LOOPS_REFUSED = 4,
     N_LOOPS_CONDITIONS = 8,
     N_LOOPS_EFFECTS = 6,
+    N_LOOPS_CHECKPOINTS = 5,
     N_LOOPS_MAKING = 4,
     N_LOOPS_PLANS = 11,
-    N_LOOPS_RANDOM = 1,
+    N_LOOPS_RANDOM = 2,
     N_LOOPS_RECURRENT = 8
 };
 
@@ -64,6 +65,7 @@ extern const struct CMUnitTest loops_values[N_LOOPS_VALUES];
 extern const struct CMUnitTest loops_gradients[N_LOOPS_GRADIENTS];
 extern const struct CMUnitTest loops_conditions[N_LOOPS_CONDITIONS];
 extern const struct CMUnitTest loops_effects[N_LOOPS_EFFECTS];
+extern const struct CMUnitTest loops_checkpoints[N_LOOPS_CHECKPOINTS];
 extern const struct CMUnitTest loops_making[N_LOOPS_MAKING];
 extern const struct CMUnitTest loops_plans[N_LOOPS_PLANS];
 extern const struct CMUnitTest loops_random[N_LOOPS_RANDOM];

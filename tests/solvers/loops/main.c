@@ -67,6 +67,7 @@ int main(void)
            run_group("gradients", loops_gradients, N_LOOPS_GRADIENTS) +
            run_group("conditions", loops_conditions, N_LOOPS_CONDITIONS) +
            run_group("effects", loops_effects, N_LOOPS_EFFECTS) +
+           run_group("checkpoints", loops_checkpoints, N_LOOPS_CHECKPOINTS) +
            run_group("making", loops_making, N_LOOPS_MAKING) +
            run_group("plans", loops_plans, N_LOOPS_PLANS) +
            run_group("random", loops_random, N_LOOPS_RANDOM) +
