@@ -120,6 +120,55 @@ static void folders_are_looked_into(void **state)
     expect_error(ADZ_ERR_IO, "tokenizer.json");
 }
 
+/* Writes a file of the folder, and returns the folder. */
+static const char *with(const char *name, const char *text)
+{
+    write_file(temporary_path(name), text, strlen(text));
+    return temporary_folder;
+}
+
+static void vocabulary_files_are_read(void **state)
+{
+    (void)state;
+    temporary_files(true);
+    adz_scope *scope = adz_scope_open();
+    adz_tokenizer *t = adz_pretrained_tokenizer_open(
+        with("vocab.txt", "[PAD]\n[UNK]\n[CLS]\r\n[SEP]\na\n##b\n"), NULL);
+    IDS(adz_tokenizer_encode(t, "Ab [SEP] c", 10), 2, 4, 5, 3, 1, 3);
+    adz_tokenizer_free(&t);
+    with("tokenizer_config.json",
+        "{\"do_lower_case\":false,\"tokenizer_class\":\"BertTokenizerFast\"}");
+    t = adz_pretrained_tokenizer_open(temporary_folder, NULL);
+    IDS(adz_tokenizer_encode(t, "Ab ab", 5), 2, 1, 4, 5, 3);
+    adz_tokenizer_free(&t);
+    assert_null(adz_pretrained_tokenizer_open(with("vocab.txt", "a\nb\n"), NULL));
+    expect_error(ADZ_ERR_FORMAT, "vocab.txt lacks the tokens that begin and end a text");
+    remove(temporary_path("vocab.txt"));
+
+    with("vocab.json", "{\"a\":0,\"b\":1,\"\u0120\":2,\"ab\":3,\"<|endoftext|>\":4}");
+    with("merges.txt", "#version: 0.2\na b\n");
+    assert_null(adz_pretrained_tokenizer_open(temporary_folder, NULL));
+    expect_error(ADZ_ERR_UNSUPPORTED, "not of \"BertTokenizerFast\"");
+    with("tokenizer_config.json", "{\"tokenizer_class\":\"GPT2Tokenizer\"}");
+    t = adz_pretrained_tokenizer_open(temporary_folder, NULL);
+    IDS(adz_tokenizer_encode(t, "ab b<|endoftext|>a", 18), 3, 2, 1, 4, 0);
+    adz_tokenizer_free(&t);
+    with("tokenizer_config.json",
+        "{\"added_tokens_decoder\":{\"5\":{\"content\":\"b!\",\"single_word\":false,"
+        "\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":false}}}");
+    with("config.json", "{\"model_type\":\"qwen2\"}");
+    t = adz_pretrained_tokenizer_open(temporary_folder, NULL);
+    IDS(adz_tokenizer_encode(t, "abb!", 4), 3, 5);
+    adz_tokenizer_free(&t);
+    assert_null(adz_pretrained_tokenizer_open(with("merges.txt", "a c\n"), NULL));
+    expect_error(ADZ_ERR_FORMAT, "model.merges[0] names the token \"c\"");
+    remove(temporary_path("merges.txt"));
+    assert_null(adz_pretrained_tokenizer_open(temporary_folder, NULL));
+    expect_error(ADZ_ERR_IO, "merges.txt");
+    temporary_files(true);
+    adz_scope_close(scope);
+}
+
 /* A word that needs the unknown token fails if there is none. */
 static void missing_unknown_token_is_an_error(void **state)
 {
@@ -142,6 +191,7 @@ int refusals_tests(void)
         cmocka_unit_test(unknown_components_are_named),
         cmocka_unit_test(broken_files_are_refused),
         cmocka_unit_test(folders_are_looked_into),
+        cmocka_unit_test(vocabulary_files_are_read),
         cmocka_unit_test(missing_unknown_token_is_an_error),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);

@@ -68,7 +68,12 @@ ADZ_API void adz_pretrained_tokenizer_options_init(
 /**
  * Reads the tokenizer of a published model.
  *
- * @param path     tokenizer.json, or a folder with tokenizer.json
+ * A folder without tokenizer.json may have a vocab.txt of BERT, or vocab.json and merges.txt of
+ * GPT-2, RoBERTa or Qwen 2. The tokenizer_class in tokenizer_config.json says whose it is, or the
+ * model_type in config.json; a vocab.txt alone is BERT's. Such a tokenizer is that which transformers
+ * makes of the files.
+ *
+ * @param path     tokenizer.json, or a folder
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_tokenizer_free; or NULL
  * @errors         ADZ_ERR_NULL; ADZ_ERR_IO; ADZ_ERR_FORMAT and ADZ_ERR_UNSUPPORTED, whose messages

@@ -4,9 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "legacy.h"
 #include "models.h"
-#include "memory.h"
-#include "tokenizer.h"
 
 static const char op[] = "adz_pretrained_tokenizer_open";
 
@@ -19,8 +18,7 @@ static void refuse(const char *path)
         errno == ENOENT ? "there is no such file" : "the system refuses");
 }
 
-/* Reads a whole file. False with the error recorded. */
-static bool read_file(const char *path, adzi_tok_bytes *to)
+bool adzi_tok_read_file(const char *path, adzi_tok_bytes *to)
 {
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
@@ -46,8 +44,7 @@ static bool read_file(const char *path, adzi_tok_bytes *to)
     return good;
 }
 
-/* The path of a file in a folder; NULL with the error recorded. */
-static char *path_in(const char *folder, const char *name)
+char *adzi_tok_path_in(const char *folder, const char *name)
 {
     const size_t size = strlen(folder) + strlen(name) + 2;
     char *path = adzi_tok_alloc(size);
@@ -55,6 +52,15 @@ static char *path_in(const char *folder, const char *name)
         snprintf(path, size, "%s/%s", folder, name);
     }
     return path;
+}
+
+bool adzi_tok_has(const char *folder, const char *name)
+{
+    struct stat about;
+    char *path = adzi_tok_path_in(folder, name);
+    const bool has = path != NULL && stat(path, &about) == 0;
+    adzi_tok_free(path);
+    return has;
 }
 
 adz_tokenizer *adz_pretrained_tokenizer_open(
@@ -69,14 +75,18 @@ adz_tokenizer *adz_pretrained_tokenizer_open(
         refuse(path);
         return NULL;
     }
-    char *inside = S_ISDIR(about.st_mode) ? path_in(path, "tokenizer.json") : NULL;
+    if (S_ISDIR(about.st_mode) && !adzi_tok_has(path, "tokenizer.json") &&
+        (adzi_tok_has(path, "vocab.txt") || adzi_tok_has(path, "vocab.json"))) {
+        return adzi_tok_legacy(op, path, options);
+    }
+    char *inside = S_ISDIR(about.st_mode) ? adzi_tok_path_in(path, "tokenizer.json") : NULL;
     if (inside == NULL && S_ISDIR(about.st_mode)) {
         return NULL;
     }
     const char *file = inside != NULL ? inside : path;
     adzi_tok_bytes bytes = { 0 };
     adz_tokenizer *t = NULL;
-    if (read_file(file, &bytes)) {
+    if (adzi_tok_read_file(file, &bytes)) {
         t = adzi_tok_new(op, file, (adz_text){ bytes.at, bytes.size }, options);
     }
     adzi_tok_free(bytes.at);
