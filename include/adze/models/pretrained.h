@@ -22,6 +22,13 @@
  *   must be in an ADZ_NO_GRAD block. S = P + T
  *
  * and returns "logits" [B, T, V] and "last_hidden_state" [B, T, D].
+ *
+ * Encoders: BertModel (BERT, MiniLM), RobertaModel, DistilBertModel. A call takes "input_ids"
+ * i64[B, T], and may take "attention_mask" [B, T], "token_type_ids" i64[B, T] and "position_ids"
+ * i64[B, T]. It returns "last_hidden_state" [B, T, D]; "pooler_output" [B, D] if the file has a
+ * pooler; and "sentence_embedding" [B, D] if the folder has the modules.json of
+ * sentence-transformers: the mean, the maxima or the first of the tokens, normalised if
+ * modules.json says so.
  */
 #ifndef ADZE_MODELS_PRETRAINED_H
 #define ADZE_MODELS_PRETRAINED_H
@@ -74,7 +81,7 @@ ADZ_API adz_module *adz_pretrained_open(const char *folder, const adz_pretrained
 /**
  * Writes a network that adz_pretrained_open has read, in the form in which it was published:
  * config.json and model.safetensors, which transformers opens. Each file is written atomically; the
- * weights come first.
+ * weights come first. The modules.json of sentence-transformers is not written.
  *
  * @param module  from adz_pretrained_open, or a copy of such a module
  * @param folder  made if it does not exist; its config.json and model.safetensors are replaced

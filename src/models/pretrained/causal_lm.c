@@ -401,8 +401,8 @@ static bool ignored(const char *name)
 }
 
 const models_family adzi_models_decoders[] = {
-    { "llama", (const char *const[]){ "LlamaForCausalLM", NULL }, NULL, NULL, build, ignored },
-    { "qwen2", (const char *const[]){ "Qwen2ForCausalLM", NULL }, NULL, NULL, build, ignored },
-    { "qwen3", (const char *const[]){ "Qwen3ForCausalLM", NULL }, NULL, NULL, build, ignored },
+    { "llama", (const char *const[]){ "LlamaForCausalLM", NULL }, build, ignored },
+    { "qwen2", (const char *const[]){ "Qwen2ForCausalLM", NULL }, build, ignored },
+    { "qwen3", (const char *const[]){ "Qwen3ForCausalLM", NULL }, build, ignored },
     { .model_type = NULL },
 };

@@ -131,6 +131,21 @@ bool adzi_models_config_activation(
     return false;
 }
 
+bool adzi_models_config_is_text(const models_json *config, const char *name, const char *wanted)
+{
+    const models_json entry = adzi_models_json_member(config, name);
+    if (entry.value == NULL || json_is_null(entry.value)) {
+        return true;
+    }
+    const char *text = adzi_models_json_text_of(&entry);
+    if (text != NULL && strcmp(text, wanted) != 0) {
+        adzi_models_json_fail(
+            &entry, ADZ_ERR_UNSUPPORTED, "is \"%.60s\", but adze knows \"%s\" only", text, wanted);
+        return false;
+    }
+    return text != NULL;
+}
+
 bool adzi_models_config_is_flag(const models_json *config, const char *name, bool wanted)
 {
     const models_json entry = adzi_models_json_member(config, name);

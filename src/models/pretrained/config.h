@@ -34,8 +34,9 @@ bool adzi_models_config_known(
 bool adzi_models_config_activation(
     const models_json *config, const char *name, const char *fallback, adz_activation *activation);
 
-/** Whether an entry is missing, null, or `wanted`. Others would
+/** Whether an entry is missing, null, or the text, number or bool that `wanted` is. Others would
  * change the results, and are ADZ_ERR_UNSUPPORTED. */
+bool adzi_models_config_is_text(const models_json *config, const char *name, const char *wanted);
 bool adzi_models_config_is_flag(const models_json *config, const char *name, bool wanted);
 
 #endif

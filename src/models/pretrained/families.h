@@ -9,10 +9,7 @@
 typedef struct models_family {
     const char *model_type;          /* in config.json: "llama" */
     const char *const *architecture; /* in config.json, ended by NULL: "LlamaForCausalLM" */
-    const char *prefix; /* that names of the body have in files of models with heads, "bert."; NULL:
-                           the names are always the same */
-    const char *probe;  /* a weight of the body without the prefix */
-    /* Builds the module, whose parameters have the file's names without the prefix. */
+    /* Builds the module, whose parameters have the file's names. */
     adz_module *(*build)(
         models_weights *weights, const models_json *config, const char *architecture);
     /* Whether a tensor of the file may be left out: a buffer that follows from the configuration.

@@ -46,7 +46,7 @@ static const models_family *family_of(const models_json *config, const char **ar
     if (*architecture == NULL) {
         return NULL;
     }
-    const models_family *const tables[] = { adzi_models_decoders };
+    const models_family *const tables[] = { adzi_models_decoders, adzi_models_encoders };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; ++i) {
         for (const models_family *f = tables[i]; f->model_type != NULL; ++f) {
             if (strcmp(f->model_type, type) == 0 && has(f->architecture, *architecture)) {

@@ -70,6 +70,20 @@ adz_module *adzi_models_table(
         self != NULL && adz_module_add_parameter(self, "weight", w) != NULL, self);
 }
 
+adz_module *adzi_models_layer_norm(
+    models_weights *weights, const char *path, int64_t width, double eps)
+{
+    adz_layer_norm_options o = ADZ_LAYER_NORM_OPTIONS;
+    o.eps = eps;
+    o.dtype = weights->dtype;
+    adz_tensor *w = adzi_models_take(weights, path, "weight", ADZ_SHAPE(width));
+    adz_tensor *b = adzi_models_take(weights, path, "bias", ADZ_SHAPE(width));
+    adz_module *self = w != NULL && b != NULL ? adz_layer_norm_new(ADZ_SHAPE(width), &o) : NULL;
+    const bool good = self != NULL && adz_module_set_parameter(self, "weight", w) != NULL &&
+                      adz_module_set_parameter(self, "bias", b) != NULL;
+    return adzi_models_or_free(good, self);
+}
+
 adz_module *adzi_models_rms_norm(
     models_weights *weights, const char *path, int64_t width, double eps)
 {

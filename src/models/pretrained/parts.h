@@ -15,6 +15,10 @@ adz_module *adzi_models_linear(
 adz_module *adzi_models_table(
     models_weights *weights, const char *path, int64_t rows, int64_t width);
 
+/** A LayerNorm of PATH.weight[width] and PATH.bias[width]. */
+adz_module *adzi_models_layer_norm(
+    models_weights *weights, const char *path, int64_t width, double eps);
+
 /** An RMSNorm of PATH.weight[width]. */
 adz_module *adzi_models_rms_norm(
     models_weights *weights, const char *path, int64_t width, double eps);

@@ -12,16 +12,6 @@ const char *adzi_models_join(char *to, const char *path, const char *last)
     return to;
 }
 
-/* The name that the file has for the module's. */
-static const char *name_in_file(
-    const models_weights *weights, char *to, const char *path, const char *last)
-{
-    char name[MODELS_NAME];
-    const int length = snprintf(to, MODELS_NAME, "%s%s",
-        weights->prefix != NULL ? weights->prefix : "", adzi_models_join(name, path, last));
-    return length < MODELS_NAME ? to : "";
-}
-
 static bool is_float(adz_dtype dtype)
 {
     return dtype == ADZ_F32 || dtype == ADZ_F64 || dtype == ADZ_F16 || dtype == ADZ_BF16;
@@ -31,7 +21,7 @@ adz_tensor *adzi_models_take(
     models_weights *weights, const char *path, const char *last, adz_shape shape)
 {
     char name[MODELS_NAME];
-    name_in_file(weights, name, path, last);
+    adzi_models_join(name, path, last);
     adz_tensor *t = weights->find(weights, name);
     if (t == NULL) {
         return models_fail(weights->op, ADZ_ERR_FORMAT,
@@ -61,7 +51,7 @@ adz_tensor *adzi_models_take(
 bool adzi_models_has(models_weights *weights, const char *path, const char *last)
 {
     char name[MODELS_NAME];
-    return weights->find(weights, name_in_file(weights, name, path, last)) != NULL;
+    return weights->find(weights, adzi_models_join(name, path, last)) != NULL;
 }
 
 static bool is_taken(models_weights *weights, const char *name, void *user)

@@ -28,9 +28,8 @@ struct models_weights {
     /* Calls `visit` with each name, until it returns false. */
     bool (*each)(models_weights *weights, bool (*visit)(models_weights *, const char *name, void *),
         void *user);
-    const char *prefix; /* that the names of the file have in front of the module's; NULL: none */
-    json_t *taken;      /* an object with the names that were taken */
-    void *user;         /* of the source */
+    json_t *taken; /* an object with the names that were taken */
+    void *user;    /* of the source */
 };
 
 /** Takes the weight "PATH.LAST", which must have this shape. Returns it in weights->dtype, borrowed

@@ -1,0 +1,188 @@
+/* Embeddings of sentences. */
+#include "pretrained/pooling.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "adze/ops/arithmetic.h"
+#include "adze/ops/compare.h"
+#include "adze/ops/convert.h"
+#include "adze/ops/index.h"
+#include "adze/ops/linalg.h"
+#include "adze/ops/math.h"
+#include "adze/ops/norm.h"
+#include "adze/ops/reduction.h"
+#include "adze/ops/shape.h"
+#include "json.h"
+#include "models.h"
+
+enum { PATH = 1024, MOST = 1 << 20 };
+
+/* ---- the files ------------------------------------------------------------------------------ */
+
+static json_t *read_file(const char *op, char *path, const char *folder, const char *name)
+{
+    if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH) {
+        return models_fail(op, ADZ_ERR_ARGUMENT, "the path of the folder is too long");
+    }
+    return adzi_models_json_load(op, path, MOST);
+}
+
+/* Reads the flags of a pooling, of which exactly one known one must be set. */
+static bool read_pooling(const models_json *config, models_sentence *s)
+{
+    static const struct {
+        const char *name;
+        models_pooling pooling;
+    } flags[] = { { "pooling_mode_cls_token", MODELS_POOLING_CLS },
+        { "pooling_mode_mean_tokens", MODELS_POOLING_MEAN },
+        { "pooling_mode_max_tokens", MODELS_POOLING_MAX },
+        { "pooling_mode_mean_sqrt_len_tokens", MODELS_POOLING_NONE },
+        { "pooling_mode_weightedmean_tokens", MODELS_POOLING_NONE },
+        { "pooling_mode_lasttoken", MODELS_POOLING_NONE } };
+    static const char *const known[] = { "pooling_mode_cls_token", "pooling_mode_mean_tokens",
+        "pooling_mode_max_tokens", "pooling_mode_mean_sqrt_len_tokens",
+        "pooling_mode_weightedmean_tokens", "pooling_mode_lasttoken", "word_embedding_dimension",
+        "embedding_dimension", "include_prompt", "pooling_mode", NULL };
+    const models_json mode = adzi_models_json_member(config, "pooling_mode");
+    int set = 0;
+    if (!adzi_models_json_is_object(config) || !adzi_models_json_only(config, known)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; ++i) {
+        const models_json entry = adzi_models_json_member(config, flags[i].name);
+        bool on = false;
+        if (entry.value != NULL && !adzi_models_json_flag_of(&entry, &on)) {
+            return false;
+        }
+        if (on && (flags[i].pooling == MODELS_POOLING_NONE || set > 0)) {
+            adzi_models_json_fail(&entry, ADZ_ERR_UNSUPPORTED,
+                "is set, but adze knows one of cls, mean and max alone");
+            return false;
+        }
+        s->pooling = on ? flags[i].pooling : s->pooling;
+        set += on;
+    }
+    if (mode.value != NULL) {
+        const char *text = adzi_models_json_text_of(&mode);
+        static const char *const names[] = { "", "cls", "mean", "max" };
+        for (int i = 1; i < 4 && text != NULL; ++i) {
+            if (strcmp(text, names[i]) == 0) {
+                s->pooling = (models_pooling)i;
+                set = 1;
+            }
+        }
+    }
+    if (set != 1) {
+        adzi_models_json_fail(
+            config, ADZ_ERR_UNSUPPORTED, "says no pooling that adze knows: cls, mean or max");
+    }
+    return set == 1;
+}
+
+static bool read_pooling_file(const models_json *module, const char *folder, models_sentence *s)
+{
+    const char *name = adzi_models_json_text(module, "path");
+    char below[PATH], path[PATH];
+    if (name == NULL) {
+        return false;
+    }
+    if (name[0] == '/' || strstr(name, "..") != NULL ||
+        snprintf(below, sizeof below, "%s/config.json", name) >= PATH) {
+        adzi_models_json_fail(module, ADZ_ERR_FORMAT, "has a path that leads out of the folder");
+        return false;
+    }
+    json_t *root = read_file(module->op, path, folder, below);
+    const models_json config = adzi_models_json_root(module->op, path, root);
+    const bool good = root != NULL && read_pooling(&config, s);
+    json_decref(root);
+    return good;
+}
+
+/* Reads one module by the last part of its type, "sentence_transformers.models.Pooling". */
+static bool read_module(
+    const models_json *module, size_t index, const char *folder, models_sentence *s)
+{
+    const char *type = adzi_models_json_text(module, "type");
+    const char *last = type != NULL && strrchr(type, '.') != NULL ? strrchr(type, '.') + 1 : type;
+    if (last == NULL) {
+        return false;
+    }
+    if (index == 0 && strcmp(last, "Transformer") == 0) {
+        const char *path = adzi_models_json_text(module, "path");
+        if (path != NULL && path[0] != '\0') {
+            adzi_models_json_fail(module, ADZ_ERR_UNSUPPORTED,
+                "is a transformer in a folder of its own; open that folder");
+        }
+        return path != NULL && path[0] == '\0';
+    }
+    if (index == 1 && strcmp(last, "Pooling") == 0) {
+        return read_pooling_file(module, folder, s);
+    }
+    if (index == 2 && strcmp(last, "Normalize") == 0) {
+        s->normalize = true;
+        return true;
+    }
+    adzi_models_json_fail(module, ADZ_ERR_UNSUPPORTED,
+        "is a %.80s; adze knows a Transformer, Pooling and Normalize in this order", last);
+    return false;
+}
+
+bool adzi_models_sentence_read(const char *op, const char *folder, models_sentence *sentence)
+{
+    char path[PATH];
+    *sentence = (models_sentence){ .pooling = MODELS_POOLING_NONE };
+    snprintf(path, sizeof path, "%s/modules.json", folder);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return true;
+    }
+    fclose(file);
+    json_t *root = read_file(op, path, folder, "modules.json");
+    const models_json list = adzi_models_json_root(op, path, root);
+    size_t count = 0;
+    bool good = root != NULL && adzi_models_json_count(&list, &count);
+    for (size_t i = 0; i < count && good; ++i) {
+        const models_json module = adzi_models_json_at(&list, i);
+        good = read_module(&module, i, folder, sentence);
+    }
+    json_decref(root);
+    return good;
+}
+
+/* ---- the embedding -------------------------------------------------------------------------- */
+
+/* The tokens that count as numbers [B, T, 1]. */
+static adz_tensor *weights_of(adz_tensor *h, adz_tensor *mask)
+{
+    const adz_shape shape = ADZ_SHAPE(adz_tensor_size(h, 0), adz_tensor_size(h, 1), 1);
+    return mask == ADZ_NONE ? adz_ones(shape, adz_tensor_dtype(h))
+                            : adz_to(adz_reshape(mask, shape), adz_tensor_dtype(h));
+}
+
+/* A sentence without tokens has zeros as its mean: the count is at least 1e-9. */
+static adz_tensor *mean_of(adz_tensor *h, adz_tensor *mask)
+{
+    adz_tensor *w = weights_of(h, mask);
+    adz_tensor *count = adz_clamp(adz_sum(w, ADZ_DIMS(1), ADZ_DROPDIM), 1e-9, INFINITY);
+    return adz_div(adz_sum(adz_mul(h, w), ADZ_DIMS(1), ADZ_DROPDIM), count);
+}
+
+adz_tensor *adzi_models_sentence_embed(
+    const models_sentence *sentence, adz_tensor *h, adz_tensor *mask)
+{
+    adz_tensor *y = NULL;
+    if (h == NULL || mask == NULL) {
+        return NULL;
+    }
+    if (sentence->pooling == MODELS_POOLING_MEAN) {
+        y = mean_of(h, mask);
+    } else if (sentence->pooling == MODELS_POOLING_MAX) {
+        adz_tensor *hidden = adz_eq_number(weights_of(h, mask), 0);
+        y = adz_amax(adz_masked_fill(h, hidden, -1e9), ADZ_DIMS(1), ADZ_DROPDIM);
+    } else {
+        y = adz_select(h, 1, 0);
+    }
+    return sentence->normalize ? adz_normalize(y, 2, -1, 1e-12) : y;
+}

