@@ -91,6 +91,10 @@ static void add(adzi_capture *capture, adzi_plan_launch launch, const void *args
     launch.op = capture->op;
     launch.addresses = layout->addresses;
     launch.ordinal = c->n_made++;
+    if (c->n_steps > 0 && c->n_steps <= sizeof c->steps / sizeof *c->steps) {
+        launch.loop_op = c->steps[c->n_steps - 1].op;
+        launch.step = c->steps[c->n_steps - 1].step;
+    }
     launch.n_arguments = c->n_arguments;
     launch.n_numbers = c->n_numbers;
     if (ADZI_GROW_CALL(capture, c, launches) && copy_args(capture, &launch, args, layout->mask)) {
@@ -332,10 +336,14 @@ static void replaced(adzi_capture *capture, adz_module *module, const char *name
 
 static void loop(adzi_capture *capture, const char *op, adzi_loop_mark mark, int64_t step)
 {
-    (void)op;
-    (void)mark;
-    (void)step;
-    adzi_plan_of(capture)->current->repeats = true;
+    adzi_captured_call *c = adzi_plan_of(capture)->current;
+    const size_t room = sizeof c->steps / sizeof *c->steps;
+    c->repeats = true;
+    c->n_steps += mark == ADZI_LOOP_BEGINS;
+    if (mark != ADZI_LOOP_ENDS && c->n_steps > 0 && c->n_steps <= room) {
+        c->steps[c->n_steps - 1] = (struct adzi_plan_step){ op, step };
+    }
+    c->n_steps -= mark == ADZI_LOOP_ENDS && c->n_steps > 0;
 }
 
 void adzi_capture_init(adzi_capture *capture)

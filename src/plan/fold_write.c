@@ -72,6 +72,7 @@ static bool add_loop(adzi_folding *f, const adzi_fold_run *r, size_t first)
         const adzi_plan_launch *l = adzi_fold_launch(f, r, r->low, k), *m = l + r->period;
         adzi_fold_walk walk = adzi_fold_begin(c, l), other = adzi_fold_begin(c, m);
         const adzi_plan_reference *here, *there = NULL;
+        c->launches[l - c->launches].step_moves = m->step - l->step;
         for (size_t at; adzi_fold_next(&walk, &at, &here);) {
             adzi_fold_next(&other, &at, &there);
             const adzi_fold_value v = adzi_fold_value_of(f, l, at, here);

@@ -1,5 +1,6 @@
 /* Running the launches of a captured call: straight on, in loops, and by marks (Note [Marks among
  * launches]). */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -171,13 +172,26 @@ static size_t behind_mark(const adzi_captured_call *c, size_t i)
 
 static adz_status run_loop(const adzi_captured_call *c, const adzi_plan_loop *loop);
 
-/* Runs the launches i .. end-1, which are a step of a loop if `in_loop`. */
-static adz_status run(const adzi_captured_call *c, size_t i, size_t end, bool in_loop)
+/* Begins the error of a launch with the step that has made it, as in an ordinary call. */
+static void name_step(const adzi_plan_launch *l, int64_t time)
+{
+    adzi_error_record *error = &adzi_self()->error;
+    char text[sizeof error->text];
+    if (l->loop_op != NULL) {
+        memcpy(text, error->text, sizeof text);
+        const int begin = snprintf(error->text, sizeof error->text,
+            "step %lld of %s: ", (long long)(l->step + time * l->step_moves), l->loop_op);
+        snprintf(error->text + begin, sizeof error->text - (size_t)begin, "%s", text);
+    }
+}
+
+/* Runs the launches i .. end-1, which are a time of a loop unless `time` is -1. */
+static adz_status run(const adzi_captured_call *c, size_t i, size_t end, int64_t time)
 {
     adz_status status = ADZ_OK;
     while (i < end && status == ADZ_OK) {
         const adzi_plan_launch *l = &c->launches[i];
-        if (l->loop != 0 && !in_loop) {
+        if (l->loop != 0 && time < 0) {
             const adzi_plan_loop *loop = &c->loops[l->loop - 1];
             status = run_loop(c, loop);
             i += loop->length;
@@ -193,6 +207,9 @@ static adz_status run(const adzi_captured_call *c, size_t i, size_t end, bool in
             adzi_self()->composed = l->composed; /* Note [Errors of compositions] */
             status = l->function(l->args);
             adzi_self()->composed = NULL;
+            if (status != ADZ_OK) {
+                name_step(l, time < 0 ? 0 : time);
+            }
             ++i;
         }
     }
@@ -208,14 +225,14 @@ static adz_status run_loop(const adzi_captured_call *c, const adzi_plan_loop *lo
         if (t > 0) {
             advance(patches, loop->n_patches);
         }
-        status = run(c, loop->first, loop->first + loop->length, true);
+        status = run(c, loop->first, loop->first + loop->length, t);
     }
     return status;
 }
 
 adz_status adzi_plan_run_launches(const adzi_captured_call *c)
 {
-    return run(c, 0, c->n_launches, false);
+    return run(c, 0, c->n_launches, -1);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */

@@ -56,8 +56,10 @@ typedef struct adzi_plan_launch {
     int64_t ordinal;               /* counts the launches that the call has made */
     size_t n_arguments, n_numbers; /* that the call had before it */
     const char *op;                /* for messages */
-    const char *composed; /* of a function of the host: the composition that has called it */
-    const char *file;     /* the source line of the call under ADZ_SITES, or NULL */
+    const char *loop_op;           /* the function whose step has made it, or NULL */
+    int64_t step, step_moves; /* that step; how many further it is in the next time of a loop */
+    const char *composed;     /* of a function of the host: the composition that has called it */
+    const char *file;         /* the source line of the call under ADZ_SITES, or NULL */
     int line;
 } adzi_plan_launch;
 
@@ -113,7 +115,12 @@ typedef struct adzi_captured_call {
     size_t n_loops, loops_capacity;
     adzi_plan_patch *patches; /* of all loops */
     size_t n_patches, patches_capacity;
-    bool repeats;   /* the function has told of a loop */
+    bool repeats; /* the function has told of a loop */
+    struct adzi_plan_step {
+        const char *op;
+        int64_t step;
+    } steps[8];     /* that run, the innermost one last */
+    size_t n_steps; /* also those for which there is no room */
     int64_t n_made; /* launches, also those that are not held any more */
     adzi_stretches stretches;
     adzi_plan_blocks blocks;

@@ -200,7 +200,6 @@ static int64_t element_of(const scan *s, int64_t step)
 static bool run_steps(scan *s)
 {
     adzi_loop *loop = &s->loop;
-    adzi_capture_loop(loop->op, ADZI_LOOP_BEGINS, 0);
     for (int64_t step = 0; step < s->length; ++step) {
         const int64_t t = element_of(s, step);
         for (size_t i = 0; i < loop->n_inputs; ++i) {
@@ -212,8 +211,7 @@ static bool run_steps(scan *s)
             return false;
         }
     }
-    adzi_capture_loop(loop->op, ADZI_LOOP_ENDS, s->length);
-    return stack_results(s);
+    return true;
 }
 
 /* Runs a chunk of steps, which the backward computes again. */
@@ -243,15 +241,13 @@ static bool run_chunks(scan *s)
     adz_tensor **lists =
         adzi_loop_list(loop->op, (loop->n_inputs + loop->n_results) * (size_t)most + 1);
     bool good = lists != NULL;
-    adzi_capture_loop(loop->op, ADZI_LOOP_BEGINS, 0);
     for (int64_t begin = 0; begin < s->length && good; begin += most) {
         const int64_t left = s->length - begin;
         adzi_loop_chunk chunk = { .begin = begin, .n = left < most ? left : most, .x = lists };
         chunk.y = lists + loop->n_inputs * (size_t)most;
         good = run_chunk(s, &chunk);
     }
-    adzi_capture_loop(loop->op, ADZI_LOOP_ENDS, s->length);
-    return good && stack_results(s);
+    return good;
 }
 
 /* Calls the body once, for the shapes of its results. */
@@ -286,9 +282,13 @@ static bool make_lists(scan *s, adz_tensor *const *carries)
 static bool run(void *state)
 {
     scan *s = state;
-    return s->length == 0                       ? run_without_steps(s)
-           : s->options.checkpoint && s->stacks ? run_chunks(s)
-                                                : run_steps(s);
+    if (s->length == 0) {
+        return run_without_steps(s);
+    }
+    adzi_capture_loop(s->loop.op, ADZI_LOOP_BEGINS, 0);
+    const bool good = s->options.checkpoint && s->stacks ? run_chunks(s) : run_steps(s);
+    adzi_capture_loop(s->loop.op, ADZI_LOOP_ENDS, s->length);
+    return good && stack_results(s);
 }
 
 static bool check(scan *s, adz_tensor *const *carries, const adz_scan_options *options)

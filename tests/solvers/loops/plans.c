@@ -421,11 +421,18 @@ static void a_step_of_a_replay_may_fail(void **state)
     adz_plan *plan = adz_plan_new(run_program, &p, NULL);
     assert_int_equal(adz_plan_run(plan), ADZ_OK);
     const double before = adz_item(adz_plan_output(plan));
-    ids[20] = 5;
-    adz_tensor_write(p.xs, ids, sizeof ids);
-    assert_int_equal(adz_plan_run(plan), ADZ_ERR_INDEX);
-    expect_error(ADZ_ERR_INDEX, "5");
-    ids[20] = 0;
+    const struct {
+        int step;
+        const char *text;
+    } wrong[] = { { 0, "step 0 of adz_scan: " }, { 20, "step 20 of adz_scan: " },
+        { STEPS - 1, "step 29 of adz_scan: " } };
+    for (int i = 0; i < 3; ++i) {
+        ids[wrong[i].step] = 5;
+        adz_tensor_write(p.xs, ids, sizeof ids);
+        assert_int_equal(adz_plan_run(plan), ADZ_ERR_INDEX);
+        expect_error(ADZ_ERR_INDEX, wrong[i].text);
+        ids[wrong[i].step] = 0;
+    }
     adz_tensor_write(p.xs, ids, sizeof ids);
     assert_int_equal(adz_plan_run(plan), ADZ_OK);
     assert_true(adz_item(adz_plan_output(plan)) == before);
