@@ -63,6 +63,7 @@ bool read_options(int argc, char **argv, const option *options, const char **wha
 int bench_op(int argc, char **argv);
 int bench_toy(int argc, char **argv);
 int bench_mlp(int argc, char **argv);
+int bench_epoch(int argc, char **argv);
 int bench_deep(int argc, char **argv);
 int bench_derivatives(int argc, char **argv);
 int bench_ffn_step(int argc, char **argv);

@@ -38,6 +38,7 @@ static const struct {
     { "op", bench_op },
     { "toy", bench_toy },
     { "mlp", bench_mlp },
+    { "epoch", bench_epoch },
     { "deep", bench_deep },
     { "derivatives", bench_derivatives },
     { "ffn-step", bench_ffn_step },
@@ -53,6 +54,7 @@ static int usage(int status)
         "       adze-bench toy [--steps N] [--captured] [--rounds] [--start FILE] [--json]\n"
         "                Linear(1,32) ReLU Linear(32,1), batch 32, SGD\n"
         "       adze-bench mlp [--steps N] [--captured] [--rounds] [--start FILE] [--json]\n"
+        "       adze-bench epoch [--steps N] [--rounds] [--json]\n"
         "                the network of uci-regression, Adam\n"
         "       adze-bench deep [--ops N] [--json]      a chain of N additions\n"
         "       adze-bench derivatives jacobian|jacobians|hvp|pinn [--steps N] [--captured] [--rounds]\n"

@@ -1,4 +1,6 @@
-/* adze-bench mlp: a training step of the network of uci-regression. */
+/* adze-bench mlp: a training step of the network of uci-regression.
+ * adze-bench epoch: batches of its training in one call of a plan, and as captured steps one by
+ * one. */
 #include <stdlib.h>
 
 #include "start.h"
@@ -80,6 +82,65 @@ int bench_mlp(int argc, char **argv)
     adz_plan_free(&plan);
     adz_optimizer_release(&m.adam);
     adz_module_release(&m.network);
+    adz_scope_close(scope);
+    return status;
+}
+
+/* ---- an epoch ---------------------------------------------------------------------------------
+ */
+
+enum { BATCHES = 64, ROWS = 128, FEATURES = 13 };
+
+typedef struct {
+    mlp m;
+    adz_plan *plan;
+    adz_tensor *data[2], *losses; /* x and target of all batches */
+    double sum;
+} epoch;
+
+static void in_one_call(void *user)
+{
+    epoch *e = user;
+    adz_scope *scope = adz_scope_open();
+    adz_plan_run_batches(e->plan, e->data, 2, NULL, &e->losses);
+    e->sum = adz_item(adz_sum(e->losses, ADZ_ALL_DIMS, ADZ_DROPDIM));
+    adz_scope_close(scope);
+}
+
+static void step_by_step(void *user)
+{
+    epoch *e = user;
+    const float *x = adz_tensor_data_constant(e->data[0]),
+                *y = adz_tensor_data_constant(e->data[1]);
+    e->sum = 0;
+    for (int i = 0; i < BATCHES; ++i) {
+        adz_tensor_write(e->m.x, x + i * ROWS * FEATURES, ROWS * FEATURES * sizeof *x);
+        adz_tensor_write(e->m.target, y + i * ROWS, ROWS * sizeof *y);
+        adz_plan_run(e->plan);
+        e->sum += adz_item(adz_plan_output(e->plan));
+    }
+}
+
+int bench_epoch(int argc, char **argv)
+{
+    step_options o;
+    if (!read_step_options(argc, argv, &o)) {
+        return EXIT_FAILURE;
+    }
+    adz_set_num_threads((int)o.threads);
+    adz_scope *scope = adz_scope_open();
+    epoch e = { .m = new_mlp(1e-6) };
+    adz_plan_options plan = ADZ_PLAN_OPTIONS;
+    plan.inputs = adz_tensor_list_of((adz_tensor *[]){ e.m.x, e.m.target }, 2);
+    e.data[0] = adz_randn(ADZ_SHAPE(BATCHES * ROWS, FEATURES), ADZ_F32);
+    e.data[1] = adz_randn(ADZ_SHAPE(BATCHES * ROWS, 1), ADZ_F32);
+    e.plan = adz_plan_new(compute, &e.m, &plan);
+    const int status = e.plan != NULL && e.data[1] != NULL
+                           ? run_step_rounds("epoch", &o, in_one_call, &e, step_by_step, &e)
+                           : EXIT_FAILURE;
+    adz_plan_free(&e.plan);
+    adz_optimizer_release(&e.m.adam);
+    adz_module_release(&e.m.network);
     adz_scope_close(scope);
     return status;
 }

@@ -117,6 +117,8 @@ typedef struct adz_c_options {
     bool
         allow_nonfinite; /**< true writes weights that are NaN or infinite, too; false refuses them,
                               because they are most often those of a training that went wrong */
+    bool batches;        /**< true adds a function NAME_<name>_batches for each plan, which runs it
+                              for many batches; false */
 } adz_c_options;
 
 /** The defaults. */
@@ -181,6 +183,14 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * The second one gives 0, or 1 or 2 for a file that it refuses. They have the module's state and
  * the first optimizer. Further optimizers have functions whose names end with _1, _2 and so on.
  * docs/export.md says what a file holds and what is refused.
+ *
+ * With the option `batches` an epoch is one call (adz_plan_run_batches):
+ *
+ *     void NAME_step_batches(int32_t count, const int32_t *order, const float *x0, const float *x1,
+ *         float *y);
+ *
+ * Each array has those of `count` batches, one behind the other. Call i takes batch order[i], or
+ * batch i if `order` is NULL, and writes result i.
  *
  * `float NAME_learning_rate[G]`, or double with the precision ADZ_F64, has the rate of each group
  * of parameters, and may be changed between calls. Other settings are those of the moment. A

@@ -103,6 +103,7 @@ struct adzi_c99 {
     bool separate; /* the weights are in a file of their own */
     bool caller;   /* the caller holds the state */
     bool wide;     /* floats are doubles in C */
+    bool batches;  /* each function has one that runs it for many batches */
 
     adzi_c99_memory *memories;
     size_t n_memories, memories_capacity;

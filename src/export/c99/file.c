@@ -213,6 +213,9 @@ void adzi_c99_make_file(adzi_c99_writer *w, const char *header)
     if (w->states.length > 0) {
         adzi_text_add(to, "#include <stdbool.h>\n\n");
     }
+    if (w->c.batches) {
+        adzi_text_add(to, "#include <stddef.h>\n\n");
+    }
     if (w->c.libm) {
         adzi_text_add(to, "#include <math.h>\n\n");
     }

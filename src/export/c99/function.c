@@ -48,13 +48,16 @@ static bool add_results(adzi_c99 *c, const adzi_trace *trace)
     return true;
 }
 
-/* Adds "void NAME_run(const float *x, float *y)", or "int NAME_run(NAME_state *state, ...". */
-static void add_signature(const adzi_c99 *c, const char *name, adzi_text *to)
+/* Adds "void NAME_run(const float *x, float *y)", or "int NAME_run(NAME_state *state, ...".
+ * `ending` is part of the name, and `more` begins the arguments. */
+static void add_signature(
+    const adzi_c99 *c, const char *name, const char *ending, const char *more, adzi_text *to)
 {
-    adzi_text_format(to, "%s %s_%s(", c->caller ? "int" : "void", c->name, name);
+    adzi_text_format(to, "%s %s_%s%s(", c->caller ? "int" : "void", c->name, name, ending);
     if (c->caller) {
         adzi_text_format(to, "%s_state *state, ", c->name);
     }
+    adzi_text_add(to, more);
     for (size_t i = 0; i < c->n_inputs; ++i) {
         const adzi_c99_memory *m = &c->memories[c->values[i].memory];
         adzi_text_format(to, "const %s *%s, ", adzi_c99_type(m->dtype), m->name);
@@ -278,6 +281,44 @@ static void print_body(adzi_c99 *c, const adzi_trace *trace)
     store_variables(c, trace);
 }
 
+/* Adds an argument of the call for batch `index`, with the elements of a batch. */
+static void add_batch(const adzi_c99 *c, int memory, int value, const char *index, adzi_text *to)
+{
+    adzi_text_format(to, "%s + (size_t)%s * %lld", c->memories[memory].name, index,
+        (long long)c->values[value].numel);
+}
+
+/* The function NAME_<name>_batches, which calls NAME_<name> for each of many batches. */
+static void print_batches(const adzi_c99 *c, adzi_c99_function *f)
+{
+    static const char ending[] = "_batches", more[] = "int32_t count, const int32_t *order, ";
+    adzi_text_format(&f->declaration,
+        "\n/* Calls %s_%s for `count` batches. Each array has those of all batches, one behind the "
+        "other: call i\n * takes batch order[i], or batch i if order is NULL, and gives result "
+        "i.%s */\n",
+        c->name, f->name, c->caller ? " Ends with the first call that does not give 0." : "");
+    add_signature(c, f->name, ending, more, &f->declaration);
+    adzi_text_add(&f->declaration, ";\n");
+    adzi_text *to = &f->text;
+    adzi_text_add(to, "\n");
+    add_signature(c, f->name, ending, more, to);
+    adzi_text_format(to,
+        "\n{\n    for (int32_t i = 0; i < count; ++i) {\n"
+        "        const int32_t batch = order != 0 ? order[i] : i;\n        %s%s_%s(%s",
+        c->caller ? "const int refused = " : "", c->name, f->name, c->caller ? "state, " : "");
+    for (size_t i = 0; i < c->n_inputs; ++i) {
+        add_batch(c, c->values[i].memory, (int)i, "batch", to);
+        adzi_text_add(to, ", ");
+    }
+    for (size_t k = 0; k < c->n_outputs; ++k) {
+        adzi_text_add(to, k > 0 ? ", " : "");
+        add_batch(c, c->results[k], c->outputs[k], "i", to);
+    }
+    adzi_text_format(to, ");\n%s%s    }\n%s}\n", c->n_inputs == 0 ? "        (void)batch;\n" : "",
+        c->caller ? "        if (refused != 0) {\n            return refused;\n        }\n" : "",
+        c->caller ? "    return 0;\n" : "");
+}
+
 void adzi_c99_print_function(adzi_c99 *c, adzi_c99_function *f)
 {
     if (!adzi_c99_program(c, f->trace)) {
@@ -295,9 +336,9 @@ void adzi_c99_print_function(adzi_c99 *c, adzi_c99_function *f)
     }
     adzi_c99_assign_offsets(c);
     add_comment(c, changes_something(f->trace), &f->declaration);
-    add_signature(c, f->name, &f->declaration);
+    add_signature(c, f->name, "", "", &f->declaration);
     adzi_text_add(&f->declaration, ";\n");
-    add_signature(c, f->name, &f->text);
+    add_signature(c, f->name, "", "", &f->text);
     adzi_text_add(&f->text, "\n{\n");
     adzi_c99_print_enter(c, &f->text);
     add_buffers(c, &f->text);
@@ -307,4 +348,7 @@ void adzi_c99_print_function(adzi_c99 *c, adzi_c99_function *f)
     adzi_c99_print_counts(c, &f->text);
     adzi_c99_print_leave(c, &f->text);
     adzi_text_add(&f->text, "}\n");
+    if (c->batches) {
+        print_batches(c, f);
+    }
 }

@@ -303,6 +303,58 @@ static void refused_plans(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- epochs -----------------------------------------------------------------------------------
+ */
+
+typedef void (*batches_of)(
+    int32_t count, const int32_t *order, const float *x, const float *target, float *loss);
+
+/* Two libraries of one file: one runs an epoch in one call, and the other one step by step. */
+static void an_epoch_is_one_call(void **state)
+{
+    (void)state;
+    enum { COUNT = 5, LINES = 4, WIDE = 3 };
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(21);
+    adz_module *net =
+        ADZ_SEQUENTIAL(adz_linear_new(WIDE, 6, NULL), adz_tanh_new(), adz_linear_new(6, 1, NULL));
+    c_network n = of(net, adz_randn(ADZ_SHAPE(LINES, WIDE), ADZ_F32));
+    training t = { .optimizer = adz_adam_new(adz_module_parameters(net), 0.05, NULL), .loss = MSE };
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.batches = true;
+    assert_int_equal(write_training(&n, &t, "learner.c", &o), ADZ_OK);
+    const compiled one = compile("learner", false), other = compile("learner", false);
+    batches_of all;
+    *(void **)(void *)&all = dlsym(one.library, "learner_step_batches");
+    assert_true(all != NULL && dlsym(one.library, "learner_run_batches") != NULL);
+    const float *x = adz_tensor_data_constant(adz_randn(ADZ_SHAPE(COUNT, LINES * WIDE), ADZ_F32));
+    const float *y = adz_tensor_data_constant(adz_randn(ADZ_SHAPE(COUNT, LINES), ADZ_F32));
+    const int32_t order[COUNT] = { 3, 0, 4, 4, 1 };
+    for (int ordered = 0; ordered < 2; ++ordered) {
+        float losses[COUNT], loss;
+        all(COUNT, ordered ? order : NULL, x, y, losses);
+        for (int i = 0; i < COUNT; ++i) {
+            const int batch = ordered ? order[i] : i;
+            other.step(x + batch * LINES * WIDE, y + batch * LINES, &loss);
+            assert_true(loss == losses[i] && loss > 0);
+        }
+    }
+    dlclose(one.library);
+    dlclose(other.library);
+    const char *const names[] = { "step", "step_batches" };
+    adz_plan_options plan = ADZ_PLAN_OPTIONS;
+    plan.inputs = adz_tensor_list_of(n.in, 1);
+    plan.module = net;
+    adz_plan *plans[2] = { adz_plan_new(call_network, &n, &plan), NULL };
+    plans[1] = plans[0];
+    assert_int_equal(adz_plan_write_c_many(plans, names, 2, "no.c", &o), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "step and step_batches of the plans 0 and 1");
+    adz_plan_free(&plans[0]);
+    adz_optimizer_release(&t.optimizer);
+    adz_module_release(&net);
+    adz_scope_close(scope);
+}
+
 int steps_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +364,7 @@ int steps_tests(void)
         cmocka_unit_test(plans_share_variables),
         cmocka_unit_test(a_replaced_buffer_goes_on),
         cmocka_unit_test(refused_plans),
+        cmocka_unit_test(an_epoch_is_one_call),
     };
     return cmocka_run_group_tests_name("c99: steps", tests, temporary_begin, temporary_end);
 }

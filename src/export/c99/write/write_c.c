@@ -246,6 +246,7 @@ adz_status adzi_write_c(const char *op, const char *path, const adzi_export *wha
     w->c.separate = o.weights != NULL;
     w->c.wide = o.precision == ADZ_F64;
     w->c.caller = o.state == ADZ_C_STATE_CALLER;
+    w->c.batches = o.batches;
     w->c.n_functions = n;
     bool good = scope != NULL && name_files(w, path, &header) && trace_functions(w, what) &&
                 make(w, base_of(adzi_text_get(&header)), what[0].module);
@@ -281,9 +282,18 @@ static bool is_taken(const char *name, bool caller)
     return found;
 }
 
-/* The names are parts of identifiers, and NAME_<name> must not be something else in the file. */
-static adz_status check_names(const char *op, const char *const *names, size_t n, bool caller)
+/* Whether one name is another one followed by the ending of its function for batches. */
+static bool is_for_batches(const char *name, const char *of)
 {
+    const size_t length = strlen(of);
+    return strncmp(name, of, length) == 0 && strcmp(name + length, "_batches") == 0;
+}
+
+/* The names are parts of identifiers, and NAME_<name> must not be something else in the file. */
+static adz_status check_names(
+    const char *op, const char *const *names, size_t n, const adz_c_options *o)
+{
+    const bool caller = o->state == ADZ_C_STATE_CALLER;
     for (size_t i = 0; i < n; ++i) {
         if (names[i] == NULL) {
             return adzi_error_null(op, "a name");
@@ -303,6 +313,12 @@ static adz_status check_names(const char *op, const char *const *names, size_t n
                 return adzi_error(op, ADZ_ERR_ARGUMENT,
                     "the plans %zu and %zu are both called %s; give each its own name", k, i,
                     names[i]);
+            }
+            if (o->batches &&
+                (is_for_batches(names[i], names[k]) || is_for_batches(names[k], names[i]))) {
+                return adzi_error(op, ADZ_ERR_ARGUMENT,
+                    "with the option batches, the names %s and %s of the plans %zu and %zu give two functions of one name; take another one",
+                    names[k], names[i], k, i);
             }
         }
     }
@@ -367,7 +383,7 @@ adz_status adz_plan_write_c_many(adz_plan *const *plans, const char *const *name
     adz_status status = adz_options_take(op, &adz_c_options_table, &o, options)
                             ? check_plans(op, plans, n)
                             : adz_error_code();
-    status = status == ADZ_OK ? check_names(op, names, n, o.state == ADZ_C_STATE_CALLER) : status;
+    status = status == ADZ_OK ? check_names(op, names, n, &o) : status;
     return status == ADZ_OK ? write_plans(op, path, (named_plans){ plans, names, n }, options)
                             : status;
 }
