@@ -126,7 +126,8 @@ typedef struct adz_c_options {
     {                                                                                             \
         ADZ_MEMBER(size, sizeof(adz_c_options)), ADZ_MEMBER(name, NULL), ADZ_MEMBER(libm, false), \
             ADZ_MEMBER(weights, NULL), ADZ_MEMBER(state, ADZ_C_STATE_STATIC),                     \
-            ADZ_MEMBER(precision, ADZ_F32), ADZ_MEMBER(allow_nonfinite, false)                    \
+            ADZ_MEMBER(precision, ADZ_F32), ADZ_MEMBER(allow_nonfinite, false),                   \
+            ADZ_MEMBER(batches, false)                                                            \
     }
 
 /**
