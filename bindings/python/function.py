@@ -1,7 +1,7 @@
 """One function of the extension adze._adze: how its arguments are converted, what it calls, what it returns."""
 import re
 
-from names import default
+from names import CONVERTED, RECEIVED, default
 
 # Kinds of numbers: the type of C, the conversion of an argument, that of a result.
 NUMBERS = {'double': ('adzp_double', 'PyFloat_FromDouble'), 'int64_t': ('adzp_int64', 'PyLong_FromLongLong'),
@@ -16,6 +16,11 @@ CALLBACKS = {'adz_lr_lambda': 'adzp_on_epoch', 'adz_distance_function': 'adzp_on
 # Functions that may take long whatever the size of their arguments: they release the interpreter's lock.
 LONG = re.compile(r'adz_(module_(forward|call_named|copy|to|store_weights|reset_parameters)|optimizer_step|plan_run|'
                   r'standardizer_fit|averaged_model_update|tokenizer_build|onnx_load|pretrained_(open|save))')
+
+
+# Functions that change gradients or parameters: one thread at a time calls them.
+TRAINS = re.compile(r'adz_(optimizer_(step|zero_grad|fill_grad_zero|add_param_group)|plan_run|module_(fill_)?grad_zero|module_zero_grad|'
+                    r'clip_grad\w+|checkpoint_(load|save)|module_to|averaged_model_update|tensor_set_grad)')
 
 
 class Skip(Exception):
@@ -34,11 +39,15 @@ class Function:
         self.table, self.name, self.f = table, name, f
         self.python = []     # (name, required, default as text)
         self.declared, self.before, self.passed, self.after, self.outputs, self.kept = [], [], [], [], [], []
+        self.appended = [] # statements behind the conversions of all functions
         self.last = [] # statements after all conversions, which may not fail
         self.counts = {}
         self.long = bool(LONG.fullmatch(name)) or any(p['name'] == 'path' for p in f['parameters'])
         for p in f['parameters']:
             getattr(self, p['role'], self.unknown)(p)
+        self.before += self.appended
+        if name in CONVERTED:
+            self.converted(f['parameters'][0]['name'])
 
     @property
     def short(self):
@@ -56,6 +65,14 @@ class Function:
 
     def convert(self, at, call):
         self.before.append(f'if (v[{at}] != NULL && !{call}) goto end;')
+
+    def converted(self, x):
+        at, said = self.argument('dtype', False, 'None')
+        self.declared += ['adz_dtype p_dtype = ADZ_F32;', 'bool converted = false;']
+        self.before += [f'converted = v[{at}] != NULL && v[{at}] != Py_None;',
+                        f'if (converted && !adzp_word_of(&call, v[{at}], {said}, adzp_words_adz_dtype, (int *)&p_dtype)) '
+                        'goto end;']
+        self.last.append(f'if (converted) p_{x} = adz_to(p_{x}, p_dtype);')
 
     # ---- values
 
@@ -178,8 +195,10 @@ class Function:
             if p['taken']:
                 self.last.append(f'for (size_t i = 0; i < n_{name}; ++i) {to.group(1)}_keep(p_{name}[i]);')
             self.kept.append(at)
-        if name == 'arguments' and 'adz_tensor *held = NULL;' in self.declared:
-            self.before.append('if (!adzp_append(&call, &p_arguments, &n_arguments, held)) goto end;')
+        if name == 'arguments': # behind them, the tensors that keep functions
+            for q in self.f['parameters']:
+                if q['type'] == 'const adz_tensor_function *':
+                    self.appended.append(f'if (!adzp_append(&call, &p_arguments, &n_arguments, held_{q["name"]})) goto end;')
         self.passed.append(f'p_{name}')
 
     def count(self, p):
@@ -237,8 +256,9 @@ class Function:
         if not any(q['name'] == 'arguments' for q in self.f['parameters']):
             return self.unknown(p)
         at, said = self.argument(p['name'], True)
-        self.declared += [f'const adz_tensor_function *p_{p["name"]} = NULL;', 'adz_tensor *held = NULL;']
-        self.convert(at, f'adzp_function(&call, v[{at}], {said}, &p_{p["name"]}, &held)')
+        functions = [q['name'] for q in self.f['parameters'] if q['type'] == p['type']]
+        self.declared += [f'const adz_tensor_function *p_{p["name"]} = NULL;', f'adz_tensor *held_{p["name"]} = NULL;']
+        self.convert(at, f'adzp_function(&call, v[{at}], {said}, {len(functions)}, &p_{p["name"]}, &held_{p["name"]})')
         return self.passed.append(f'p_{p["name"]}')
 
     def struct(self, p):
@@ -301,6 +321,11 @@ class Function:
 
     def result(self, p):
         name = p['name']
+        if (self.name, name) in RECEIVED:
+            n = RECEIVED[self.name, name]
+            self.declared.append(f'adz_tensor *r_{name}[{n}] = {{ NULL }};')
+            self.outputs += [f'adzp_from_tensor(r_{name}[{i}])' for i in range(n)]
+            return self.passed.append(f'r_{name}')
         if p['type'] == 'adz_tensor **':
             self.declared.append(f'adz_tensor *r_{name} = NULL;')
             self.outputs.append(f'adzp_from_tensor(r_{name})')
@@ -315,7 +340,7 @@ class Function:
             self.outputs.append(f'{NUMBERS[type_][1]}(r_{name})')
         else:
             return self.unknown(p)
-        self.passed.append(f'&r_{name}')
+        return self.passed.append(f'&r_{name}')
 
     def results(self, p):
         name, length = p['name'], p.get('length')
@@ -417,9 +442,10 @@ class Function:
     def body(self, numbers):
         """The function that takes the arguments in the order of the parameters."""
         made = self.returned()
+        work = 'ADZP_TRAINS' if TRAINS.fullmatch(self.name) else 'ADZP_LONG + 1' if self.long else '0'
         lines = [f'PyObject *adzp_c_{self.short}(PyObject *const *v)', '{']
         lines += [f'    {line}' for line in numbers]
-        lines += [f'    adzp_call call = {{ "{self.short}", {"ADZP_LONG + 1" if self.long else "0"}, NULL, NULL, NULL }};',
+        lines += [f'    adzp_call call = {{ "{self.short}", {work}, NULL, NULL, NULL }};',
                   '    PyObject *made = NULL;']
         lines += [f'    {line}' for line in self.declared]
         if made is not None and made != 'text':

@@ -21,18 +21,21 @@ LEFT_OUT = {
     r'adz_values_\w+|adz_module_(call|functional_call)': 'arguments and results are those of Python',
     r'adz_(check|text|real)_\w+|adz_fields_check|adz_options_\w+|adz_utf8_\w+|adz_character_\w+':
         'for modules and operators that are written in C',
-    r'adz_(operator_\w+|record|node_\w+|optimizer_(new|type_of|check)|update_setting|moment_power)':
+    r'adz_(record|node_\w+)': 'adze.autograd.Function',
+    r'adz_(optimizer_new|update_setting)': 'adze.optim.Optimizer',
+    r'adz_(operator_\w+|optimizer_(type_of|check)|moment_power)':
         'for operators and optimizers that are written in C',
     r'adz_tokenizer_(new|data|type_of)': 'for tokenizers that are written in C',
     r'adz_(adam_express|adam_f\d\d|ada_belief_f\d\d|labml_\w+_f\d\d|labml_\w+_express)':
         'for optimizers that are written in C',
-    r'adz_(group_\w+|data_parallel_\w+|mpi_\w+)': 'training on several machines is for programs in C and Fortran',
-    r'adz_(register_hook|register_post_accumulate_grad_hook|remove_hook)':
-        'a hook of Python could hold the tensor that holds it',
-    r'adz_(gradcheck|gradgradcheck)': 'adze.autograd.gradcheck would need a report',
+    r'adz_(group_(?!norm)\w+|data_parallel_\w+|mpi_\w+)': 'training on several machines is for programs in C and Fortran',
+    r'adz_(register_hook|register_post_accumulate_grad_hook|remove_hook|set_hook_end)': 'Tensor.register_hook',
+    r'adz_(gradcheck|gradgradcheck)': 'adze.autograd.gradcheck',
+    r'adz_(scan|while)': 'adze.scan and adze.while_loop',
+    r'adz_branch': 'adze.cond',
     r'adz_graph_dot': 'it writes to a FILE of C',
     r'adz_(root|odeint)': 'adz_root_many and adz_odeint_many, which adze.solvers calls',
-    r'adz_odeint_events?': 'its functions are called in a backward, after the call is over',
+    r'adz_odeint_events': 'its functions are called in a backward, after the call is over',
     r'adz_(plan_new|plan_new_many)': 'adze.capture',
     r'adz_optimizer_step_closure|adz_levenberg_marquardt_covariance': 'adze.optim',
     r'adz_(update_bn|module_visitor)': 'a loop of Python',
@@ -118,6 +121,11 @@ DEFAULTS = {
     ('adz_rrelu', 'training'): False, ('adz_alpha_dropout', 'training'): False,
     ('adz_feature_alpha_dropout', 'training'): False,
 }
+# Functions that convert x before they compute, as PyTorch's dtype= does.
+CONVERTED = {'adz_sum', 'adz_nansum', 'adz_mean', 'adz_nanmean', 'adz_prod', 'adz_cumsum', 'adz_cumprod', 'adz_softmax',
+             'adz_log_softmax', 'adz_softmin'}
+# Parameters of type `adz_tensor **` that receive several tensors, and how many.
+RECEIVED = {('adz_odeint_event', 'found'): 2}
 # Dimensions for which nothing stands for all of them.
 NOT_ALL = {'adz_permute', 'adz_flip', 'adz_rot90', 'adz_movedim', 'adz_tensordot'}
 # Numbers of dropout layers.

@@ -321,6 +321,21 @@ ADZ_API uint64_t adz_register_post_accumulate_grad_hook(
  */
 ADZ_API adz_status adz_remove_hook(adz_tensor *t, uint64_t id);
 
+/** Ends what a hook's `user` points to. */
+typedef void (*adz_hook_end)(void *user);
+
+/**
+ * Gives what a hook's `user` points to an end: a function that is called once with `user`, when the
+ * hook is removed or when the graph or the leaf that has the hook ends. Use it where a hook owns
+ * memory, such as the function of another language.
+ *
+ * @param t    the tensor the hook was registered on
+ * @param id   what adz_register_hook or adz_register_post_accumulate_grad_hook returned
+ * @param end  called on the thread on which the hook ends; NULL for nothing
+ * @return     ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_ARGUMENT (no such hook)
+ */
+ADZ_API adz_status adz_set_hook_end(adz_tensor *t, uint64_t id, adz_hook_end end);
+
 /**
  * Turns anomaly mode on or off for this thread. It makes every operator slower.
  *

@@ -5,6 +5,7 @@
 #include "base/door.h"
 
 static atomic_ullong next_hook = 1;
+static const char no_hook[] = "t%s has no hook %llu";
 
 /* ---- registering -------------------------------------------------------------------------------
  */
@@ -81,20 +82,67 @@ uint64_t adz_register_post_accumulate_grad_hook(
                : 0;
 }
 
-/* ---- removing ----------------------------------------------------------------------------------
+/* ---- ends --------------------------------------------------------------------------------------
  */
 
-static bool remove_from(adzi_hook_list *list, uint64_t id)
+static adzi_hook *find_in(adzi_hook_list *list, uint64_t id)
 {
     for (size_t i = 0; list != NULL && i < list->count; ++i) {
         if (list->hooks[i].id == id) {
-            memmove(
-                &list->hooks[i], &list->hooks[i + 1], (list->count - i - 1) * sizeof(adzi_hook));
-            --list->count;
-            return true;
+            return &list->hooks[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+adz_status adz_set_hook_end(adz_tensor *t, uint64_t id, adz_hook_end end)
+{
+    static const char op[] = "adz_set_hook_end";
+    if (!adzi_check_tensor(op, "t", t)) {
+        return adz_error_code();
+    }
+    adzi_hook_list **list = hooks_of(op, t);
+    adzi_hook *hook = list != NULL ? find_in(*list, id) : NULL;
+    if (hook == NULL && t->gradient != NULL) {
+        hook = find_in(t->gradient->after, id);
+    }
+    if (hook == NULL) {
+        return adzi_error(
+            op, ADZ_ERR_ARGUMENT, no_hook, adzi_text_shape(t), (unsigned long long)id);
+    }
+    hook->end = end;
+    return ADZ_OK;
+}
+
+static void end_hook(const adzi_hook *hook)
+{
+    if (hook->end != NULL) {
+        hook->end(hook->user);
+    }
+}
+
+void adzi_hooks_free(adzi_hook_list *list)
+{
+    if (list != NULL) {
+        for (size_t i = 0; i < list->count; ++i) {
+            end_hook(&list->hooks[i]);
+        }
+        adzi_free(list->hooks, list->capacity * sizeof(adzi_hook));
+        adzi_free(list, sizeof *list);
+    }
+}
+
+static bool remove_from(adzi_hook_list *list, uint64_t id)
+{
+    adzi_hook *found = find_in(list, id);
+    if (found == NULL) {
+        return false;
+    }
+    adzi_hook ended = *found;
+    memmove(found, found + 1, (size_t)(list->hooks + list->count - found - 1) * sizeof *found);
+    --list->count;
+    end_hook(&ended); /* last, because it may register or remove hooks */
+    return true;
 }
 
 adz_status adz_remove_hook(adz_tensor *t, uint64_t id)
@@ -108,8 +156,7 @@ adz_status adz_remove_hook(adz_tensor *t, uint64_t id)
         (t->gradient != NULL && remove_from(t->gradient->after, id))) {
         return ADZ_OK;
     }
-    return adzi_error(
-        op, ADZ_ERR_ARGUMENT, "t%s has no hook %llu", adzi_text_shape(t), (unsigned long long)id);
+    return adzi_error(op, ADZ_ERR_ARGUMENT, no_hook, adzi_text_shape(t), (unsigned long long)id);
 }
 
 /* ---- running -----------------------------------------------------------------------------------

@@ -114,19 +114,11 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     t->history = t->storage->history;
 }
 
-static void hook_list_free(adzi_hook_list *list)
-{
-    if (list != NULL) {
-        adzi_free(list->hooks, list->capacity * sizeof(adzi_hook));
-        adzi_free(list, sizeof *list);
-    }
-}
-
 static void free_hooks(adzi_node *node)
 {
     for (int k = 0; k < node->n_results; ++k) {
         if (node->results[k].hooks != NULL) {
-            hook_list_free(node->results[k].hooks);
+            adzi_hooks_free(node->results[k].hooks);
         }
     }
 }
@@ -205,8 +197,8 @@ static void gradient_free(adz_tensor *t)
     forget_retained(t);
     adzi_drop(t->gradient->grad);
     adzi_drop(t->gradient->place);
-    hook_list_free(t->gradient->hooks);
-    hook_list_free(t->gradient->after);
+    adzi_hooks_free(t->gradient->hooks);
+    adzi_hooks_free(t->gradient->after);
     adzi_free(t->gradient, sizeof *t->gradient);
     t->gradient = NULL;
 }

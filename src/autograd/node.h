@@ -159,6 +159,7 @@ typedef struct adzi_hook {
     adz_tensor_hook call;               /* NULL in a list of hooks that run afterwards */
     adz_post_accumulate_grad_hook done; /* NULL in a list of hooks that see the gradient before */
     void *user;
+    adz_hook_end end; /* called when the hook ends; or NULL */
     uint64_t id;
 } adzi_hook;
 
@@ -166,6 +167,9 @@ typedef struct adzi_hook_list {
     adzi_hook *hooks;
     size_t count, capacity;
 } adzi_hook_list;
+
+/** Ends the hooks of a list, and the list. */
+void adzi_hooks_free(adzi_hook_list *list);
 
 /** Runs the hooks over *grad (a reference that the caller owns), replacing it. */
 adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor **grad);

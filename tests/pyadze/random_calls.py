@@ -102,6 +102,17 @@ REAL = {'p', 'alpha', 'beta', 'value', 'number', 'lr', 'eps', 'gamma', 'min', 'm
 SEVERAL = {'shape', 'dims', 'kernel_size', 'normalized', 'normalized_shape', 'output_size', 'padding', 'pads'}
 
 
+def composed():
+    """Functions of the layer in Python: those of PyTorch's names, hooks, loops, and what takes functions."""
+    tensor = [getattr(adze.Tensor, n) for n in dir(adze.Tensor) if not n.startswith('_')]
+    made = [f for f in vars(adze).values() if callable(f) and getattr(f, '__module__', '').startswith('adze')]
+    made += [f for m in (adze.linalg, adze.special, adze.func, adze.autograd, adze.solvers, nn.functional, nn.init, nn.utils)
+             for n, f in vars(m).items() if callable(f) and not n.startswith('_')]
+    left = {adze.set_default_dtype, adze.set_num_threads, adze.autograd.detect_anomaly, adze.load, adze.capture}
+    return [f for f in tensor + made if callable(f) and f not in left and
+            not (isinstance(f, type) and issubclass(f, BaseException)) and getattr(f, '__name__', '') not in LEFT_OUT]
+
+
 def fitting(pool, name, r, like):
     """An argument of the kind that a parameter of this name mostly has."""
     if name in WHOLE:
@@ -156,7 +167,7 @@ def main():
     _adze.set_memory_limit(1 << 29)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        pool, all_ = Pool(r), functions()
+        pool, all_ = Pool(r), functions() + composed()
         results = exceptions = 0
         for i in range(count):
             f = r.choice(all_)

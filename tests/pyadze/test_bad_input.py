@@ -76,6 +76,82 @@ loss = (kept[2] * 2).sum()
 print('ends')
 """]), 'ends')
 
+    def test_threads(self):
+        """Each thread may train a model of its own. One model that several train is an error or trains, never a crash."""
+        self.clean(run(['-W', 'ignore', '-c', """
+import threading
+import adze
+from adze import nn
+
+def make():
+    return nn.Sequential(nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 32))
+
+shared = make()
+together = adze.optim.Adam(shared.parameters())
+results, refused = [], []
+
+def train(model, optimizer):
+    x = adze.ones(8, 32)
+    try:
+        for _ in range(200):
+            loss = (model(x) ** 2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return loss.item()
+    except (adze.VersionError, adze.StateError, adze.GraphError) as error:
+        refused.append(error)
+
+def alone():
+    model = make()
+    model.load_state_dict(start)
+    results.append(train(model, adze.optim.Adam(model.parameters())))
+
+def infer():
+    x = adze.ones(8, 32)
+    with adze.no_grad():
+        wanted = fixed(x)
+        for _ in range(200):
+            assert adze.equal(fixed(x), wanted)
+    results.append(0)
+
+start, fixed = make().state_dict(), make().eval()
+for what, wanted in ((alone, 1), (infer, 1), (lambda: train(shared, together), 0)):
+    threads = [threading.Thread(target=what) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(results) == 4 * wanted and len(set(results)) == wanted, results
+    results.clear()
+print('ends')
+"""]), 'ends')
+
+    def test_fork_while_another_thread_trains(self):
+        self.clean(run(['-W', 'ignore', '-c', """
+import os, threading, time
+import adze
+w = adze.ones(300, 300, requires_grad=True)
+stop = []
+
+def train():
+    while not stop:
+        (w @ w).sum().backward()
+t = threading.Thread(target=train)
+t.start()
+for _ in range(10):
+    time.sleep(0.01)
+    child = os.fork()
+    if child == 0:
+        x = adze.ones(2, requires_grad=True)
+        x.sum().backward()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+stop.append(1)
+t.join()
+print('ends')
+"""]), 'ends')
+
     @unittest.skipUnless(hasattr(os, 'fork'), 'no fork')
     def test_fork(self):
         self.clean(run(['-c', """

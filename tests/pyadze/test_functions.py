@@ -29,6 +29,22 @@ class Solvers(unittest.TestCase):
         y[-1].sum().backward()
         self.assertAlmostEqual(k.grad.item(), -math.exp(-0.7), places=5)
 
+    def test_event_and_its_gradient(self):
+        g = adze.tensor(9.81, dtype=adze.float64, requires_grad=True)
+        start, times = adze.tensor([1.0, 0.0], dtype=adze.float64), adze.tensor([0.0, 5.0], dtype=adze.float64)
+        at, y = solvers.odeint_event(lambda t, y: adze.stack([y[1], -g]), start, times, lambda t, y: y[0])
+        self.assertAlmostEqual(at.item(), math.sqrt(2 / 9.81), places=6)
+        self.assertAlmostEqual(y[0].item(), 0, places=6)
+        gc.collect() # the graph has both functions
+        at.backward()
+        self.assertAlmostEqual(g.grad.item(), -0.5 * math.sqrt(2 / 9.81 ** 3), places=6)
+        given, _ = solvers.odeint_event(lambda t, y, k: adze.stack([y[1], -k]), start, times, lambda t, y, k: y[0] * k, [g])
+        self.assertAlmostEqual(given.item(), at.item(), places=6)
+        with self.assertRaises(ZeroDivisionError):
+            solvers.odeint_event(lambda t, y: adze.stack([y[1], -g]), start, times, lambda t, y: 1 / 0)
+        with self.assertRaises(adze.NumericError):
+            solvers.odeint_event(lambda t, y: adze.stack([y[1], -g]), start, times, lambda t, y: y[0] + 1e9)
+
     def test_function_lives_as_long_as_the_graph(self):
         class Law:
             def __call__(self, x, a):
@@ -122,6 +138,57 @@ class Modules(unittest.TestCase):
         gc.collect()
         self.assertIsNotNone(alive())
         del handle
+        gc.collect()
+        self.assertIsNone(alive())
+
+
+class Cycles(unittest.TestCase):
+    def ends(self, make):
+        m = make()
+        alive = weakref.ref(m)
+        del m
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_plan_of_a_module(self):
+        class Planned(Scaled):
+            def __init__(self):
+                super().__init__()
+                self.x = adze.ones(1, 2)
+                self.plan = adze.capture(lambda: self(self.x).detach(), inputs=[self.x], module=self)
+        self.assertEqual(Planned().plan().shape, (1, 2))
+        self.ends(Planned)
+
+    def test_layer_around_a_module(self):
+        def make():
+            m = Scaled()
+            m.outer = _adze.sequential_new([handle_of(m)])
+            _adze.module_forward(m.outer, adze.ones(1, 2))
+            return m
+        self.ends(make)
+
+    def test_optimizer_that_a_module_keeps(self):
+        class Trains(Scaled):
+            def __init__(self):
+                super().__init__()
+                self.optimizer = adze.optim.Adam(self.parameters())
+                self.schedule = adze.optim.lr_scheduler.LambdaLR(self.optimizer, self.rate)
+
+            def rate(self, epoch):
+                return 0.5
+        self.ends(Trains)
+
+    def test_graph_keeps_a_module(self):
+        m, x = Scaled(), adze.ones(1, 2, requires_grad=True)
+        alive, scale = weakref.ref(m), m.scale
+        layer = _adze.activation_checkpoint_new(handle_of(m))
+        y = _adze.module_forward(layer, x).sum()
+        del m, layer
+        gc.collect()
+        self.assertIsNotNone(alive()) # the backward calls its forward again
+        y.backward()
+        self.assertIsNotNone(scale.grad)
+        del y
         gc.collect()
         self.assertIsNone(alive())
 

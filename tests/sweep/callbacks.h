@@ -12,6 +12,11 @@ static inline adz_tensor *hook(adz_tensor *grad, void *user)
     return grad;
 }
 
+static inline void ended(void *user)
+{
+    (void)user;
+}
+
 static inline adz_status accumulated(adz_tensor *t, void *user)
 {
     (void)user;

@@ -44,6 +44,7 @@ NEVER_SUCCEEDS = {
     'adz_error_null': 'it records a failure',
     'adz_flat_parameters_check': 'each call has new tensors, which the layout does not have',
     'adz_remove_hook': 'each call has a new tensor, which has no hook',
+    'adz_set_hook_end': 'as adz_remove_hook',
     'adz_averaged_model_update': 'no module here was made by adz_averaged_model_new',
     'adz_sequential_lr_new': 'each schedule here changes the rates of an optimizer of its own',
     'adz_plan_run_batches': 'plans here have one input, and lists of tensors have three; test_batches calls it',
@@ -218,7 +219,7 @@ INIT = {'adz_fastai_config':
 
 # Functions to hand over, by type or name of the parameter; the bodies are in callbacks.h.
 CALLBACKS = {
-    'adz_tensor_hook': 'hook', 'adz_tensor_map': 'map_of_ours', 'adz_ode_map': 'ode_of_ours', 'adz_post_accumulate_grad_hook': 'accumulated',
+    'adz_tensor_hook': 'hook', 'adz_hook_end': 'ended', 'adz_tensor_map': 'map_of_ours', 'adz_ode_map': 'ode_of_ours', 'adz_post_accumulate_grad_hook': 'accumulated',
     'adz_error_scope_function': 'part_of_ours', 'adz_message_callback': 'on_message', 'adz_load_rename': 'rename_tensor',
     'adz_activation_function': 'activation', 'adz_lambda_function': 'of_user', 'adz_module_visitor': 'visit',
     'adz_batch_source': 'batch_of_ours', 'adz_cyclic_scale': 'scale_of_ours',

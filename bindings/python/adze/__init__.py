@@ -26,7 +26,7 @@ for _name in _adze.operators.split():
     globals()[_name] = getattr(_adze, _name)
 
 from ._factories import (arange, as_tensor, empty, empty_like, eye, from_dlpack, from_numpy, frombuffer,  # noqa: E402
-                         full, full_like, linspace, ones, ones_like, rand, rand_like, randint, randn,
+                         full, full_like, linspace, logspace, ones, ones_like, rand, rand_like, randint, randn,
                          randn_like, randperm, tensor, zeros, zeros_like)
 from ._adze import (allclose, equal, default_generator, empty_cache, get_num_threads, manual_seed,  # noqa: E402
                     set_num_threads, promote_types)
@@ -52,6 +52,10 @@ for _name in ('max', 'min', 'squeeze', 'split', 'chunk', 'unbind', 'var', 'std',
               'unique', 'unique_consecutive', 'sort', 'topk', 'kthvalue', 'mode', 'cummax', 'cummin'):
     globals()[_name] = _forwarded(_name)
 clip = clamp  # noqa: F821
+from . import _factories, _more  # noqa: E402
+
+_more.add_new(_factories)
+globals().update(_more.FUNCTIONS)
 concat = concatenate = cat  # noqa: F821
 
 
@@ -65,8 +69,11 @@ def sub(input, other, *, alpha=1):
     return input - other if alpha == 1 else _adze.sub_scaled(input, other, alpha)
 
 
-def where(condition, input, other):
-    """Elements of input where the condition is true, else those of other. One of both may be a number."""
+def where(condition, input=None, other=None):
+    """Elements of input where the condition is true, else those of other. One of both may be a number. Without both, the
+    positions at which the condition is true: a tensor for each dimension."""
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)  # noqa: F821
     a, b = (x if isinstance(x, Tensor) else full((), x) for x in (input, other))
     first, second = isinstance(input, Tensor), isinstance(other, Tensor)
     if first != second: # a number takes the tensor's dtype, unless it is of a higher kind
@@ -124,8 +131,14 @@ def get_default_dtype():
     return float32
 
 
-from . import autograd, func, nn, optim, solvers, utils  # noqa: E402, F401
+from . import autograd, func, linalg, nn, optim, solvers, special, utils  # noqa: E402, F401
 for _name in [f'{kind}{n}d' for kind in ('conv', 'conv_transpose') for n in '123']:
     globals()[_name] = getattr(nn.functional, _name)
 from ._plan import Plan, capture  # noqa: E402, F401
+from ._loops import cond, scan, while_loop  # noqa: E402, F401
 from ._files import load, load_checkpoint, onnx_load, save, save_checkpoint  # noqa: E402, F401
+
+
+def __getattr__(name):
+    from . import _hints
+    raise AttributeError(f"module 'adze' has no attribute {name!r}{_hints.of(name, globals())}")

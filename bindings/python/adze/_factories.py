@@ -146,6 +146,11 @@ def linspace(start, end, steps, dtype=None, requires_grad=False, device=None):
     return _made(_adze.linspace(start, end, steps, int(_dtype_of(dtype or float32))), None, requires_grad)
 
 
+def logspace(start, end, steps, base=10.0, dtype=None, requires_grad=False, device=None):
+    """steps powers of base, from base**start to base**end."""
+    return _made(_adze.logspace(start, end, steps, base, int(_dtype_of(dtype or float32))), None, requires_grad)
+
+
 def eye(n, m=None, dtype=None, requires_grad=False, device=None):
     """The identity matrix."""
     return _made(_adze.eye(n, n if m is None else m, int(_dtype_of(dtype or float32))), None, requires_grad)

@@ -2,7 +2,7 @@
 import builtins
 import collections
 
-from . import _adze, _index
+from . import _adze, _hints, _index
 from ._dtype import dtype, float16, float32, float64, bfloat16, int32, int64, uint8
 from ._dtype import bool as bool_
 
@@ -136,6 +136,16 @@ class Tensor(_adze.Tensor):
             return _adze.backward(self)
         from . import autograd
         return autograd.backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def register_hook(self, hook):
+        """Calls hook(grad) when the gradient of this tensor is complete. What it returns replaces the gradient."""
+        from ._hooks import on_tensor
+        return on_tensor(self, hook, False)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Calls hook(tensor) after a backward has added to .grad of this leaf."""
+        from ._hooks import on_tensor
+        return on_tensor(self, hook, True)
 
     # ---- conversions
 
@@ -292,6 +302,11 @@ class Tensor(_adze.Tensor):
 
     def new_ones(self, *size, dtype=None):
         return _adze.ones(*size, dtype=int(self.dtype if dtype is None else _dtype_of(dtype)))
+
+    def __getattr__(self, name):
+        if name.startswith('__'):
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+        raise AttributeError(f"'Tensor' object has no attribute {name!r}{_hints.of(name, dir(type(self)))}")
 
     # ---- elements
 

@@ -1,7 +1,9 @@
 """Gradients: backward, grad, and the modes in which operators record nothing."""
 import contextlib
+import types
 
-from . import _adze
+from . import _adze, func
+from ._function import Function, gradcheck, gradgradcheck  # noqa: F401
 
 
 def _several(one):
@@ -87,3 +89,6 @@ class detect_anomaly(contextlib.ContextDecorator):
 def is_grad_enabled():
     """Whether operators record what gradients need."""
     return _adze.is_grad_enabled()
+
+
+functional = types.SimpleNamespace(jacobian=func.jacobian, hessian=func.hessian, vjp=func.vjp, jvp=func.jvp, hvp=func.hvp)

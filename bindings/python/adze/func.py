@@ -60,3 +60,27 @@ def hvp(function, inputs, v, *, create_graph=False):
     """(result, products): the product of the Hessian with vectors."""
     made, values = _call('hvp', function, inputs, v, 1, create_graph)
     return values[0], _one(inputs, made)
+
+
+def grad(function, argnums=0, has_aux=False):
+    """A function that gives the gradient of one with a single element, with respect to one of its arguments or several."""
+    if has_aux:
+        raise NotImplementedError('grad: adze has no has_aux')
+
+    def call(*args):
+        many = isinstance(argnums, (tuple, list))
+        at = [range(len(args))[i] for i in (argnums if many else (argnums,))]
+
+        def of_some(*some):
+            given = list(args)
+            for i, x in zip(at, some):
+                given[i] = x
+            return function(*given)
+        _, made = vjp(of_some, tuple(args[i] for i in at))
+        return tuple(made) if many else made[0]
+    return call
+
+
+def __getattr__(name):
+    from . import _hints
+    raise AttributeError(f"module 'adze.func' has no attribute {name!r}{_hints.of(name, globals())}")

@@ -37,7 +37,9 @@ typedef struct adzp_tensor_object {
  * as it does. */
 typedef struct adzp_handle_object {
     PyObject_HEAD void *p;
-    PyObject *kept; /* a list, or NULL */
+    PyObject *kept;         /* a list, or NULL */
+    PyObject *held;         /* what the library calls, or NULL; ends behind the library's object */
+    void (*leave)(void *p); /* tells the library's object that `held` ends; or NULL */
     bool ends; /* the object of the library ends with this one; false if it belongs to another */
 } adzp_handle_object;
 
@@ -66,6 +68,9 @@ PyObject *adzp_check_live(adzp_handle_object *handle);
 
 /* Above this number of elements a call releases the interpreter's lock. */
 #define ADZP_LONG 16384
+/* The work of a call that changes gradients or parameters. It releases the interpreter's lock, and
+ * takes the lock of training: one thread at a time trains. */
+#define ADZP_TRAINS (INT64_MIN / 2)
 
 typedef struct adzp_call {
     const char *name;
@@ -75,6 +80,7 @@ typedef struct adzp_call {
     PyObject *held; /* what has to live until the call is over */
 } adzp_call;
 
+void adzp_prepare_training(void);
 bool adzp_begin(adzp_call *call);
 bool adzp_done(adzp_call *call);
 void adzp_end(adzp_call *call);
@@ -175,6 +181,8 @@ extern PyObject *adzp_dtype_class; /* adze.dtype, set by adze/__init__.py; NULL 
 /* ---- functions of Python, called by the library
  * ---------------------------------------------------------------- */
 
+PyObject *adzp_call_with(void *user, size_t n, adz_tensor *const *inputs);
+void adzp_end_object(void *object);
 adz_tensor *adzp_call_tensor(void *user, size_t n, adz_tensor *const *inputs, const char *who);
 adz_tensor *adzp_handed_out(PyObject *result, const char *who);
 PyObject *adzp_returned(PyObject *result, const char *who);
@@ -185,10 +193,11 @@ adz_tensor *adzp_on_distance(adz_tensor *a, adz_tensor *b, void *user);
 double adzp_on_epoch(int64_t epoch, int group, void *user);
 int adzp_on_tensors(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user);
 adz_status adzp_on_results(adz_tensor **results, void *user);
-bool adzp_function(adzp_call *call, PyObject *v, const char *argument,
+bool adzp_function(adzp_call *call, PyObject *v, const char *argument, size_t behind,
     const adz_tensor_function **to, adz_tensor **held);
 bool adzp_append(adzp_call *call, adz_tensor *const **tensors, size_t *n, adz_tensor *held);
 PyObject *adzp_module_of(PyObject *self, PyObject *function);
+PyObject *adzp_module_fields(PyObject *self, PyObject *module);
 
 /* Functions that are written by hand, for the module's table. */
 extern PyMethodDef adzp_methods[];     /* of the module */

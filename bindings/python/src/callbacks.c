@@ -20,7 +20,7 @@ bool adzp_callable(adzp_call *call, PyObject *v, const char *argument, bool opti
 }
 
 /* Calls a function of Python with tensors. A new reference; NULL with the exception kept. */
-static PyObject *call_with(void *user, size_t n, adz_tensor *const *inputs)
+PyObject *adzp_call_with(void *user, size_t n, adz_tensor *const *inputs)
 {
     PyObject *arguments = PyTuple_New((Py_ssize_t)n), *result = NULL;
     for (size_t i = 0; arguments != NULL && i < n; ++i) {
@@ -59,7 +59,7 @@ adz_tensor *adzp_handed_out(PyObject *result, const char *who)
 adz_tensor *adzp_call_tensor(void *user, size_t n, adz_tensor *const *inputs, const char *who)
 {
     PyGILState_STATE lock = PyGILState_Ensure();
-    PyObject *result = call_with(user, n, inputs);
+    PyObject *result = adzp_call_with(user, n, inputs);
     adz_tensor *t = adzp_handed_out(result, who);
     Py_XDECREF(result);
     if (t == NULL) {
@@ -142,7 +142,7 @@ static int fill(PyObject *result, size_t room, adz_tensor **outputs)
 int adzp_on_tensors(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
 {
     PyGILState_STATE lock = PyGILState_Ensure();
-    PyObject *result = call_with(user, n, inputs);
+    PyObject *result = adzp_call_with(user, n, inputs);
     int count = fill(result, 16, outputs);
     Py_XDECREF(result);
     if (count == 0) {
@@ -157,7 +157,7 @@ adz_status adzp_on_results(adz_tensor **results, void *user)
 {
     PyGILState_STATE lock = PyGILState_Ensure();
     size_t wanted = PyLong_AsSize_t(PyTuple_GetItem(user, 1));
-    PyObject *result = call_with(PyTuple_GetItem(user, 0), 0, NULL);
+    PyObject *result = adzp_call_with(PyTuple_GetItem(user, 0), 0, NULL);
     int count = fill(result, wanted, results);
     if (count != 0 && (size_t)count != wanted) {
         PyErr_Format(PyExc_ValueError, "function: it has returned %d tensors, but %zu before",

@@ -2,6 +2,7 @@
  * lock, errors. */
 #include "adzp.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static PyObject *classes[32]; /* by -status; 0 is adze.Error */
@@ -155,6 +156,28 @@ bool adzp_wrong(const adzp_call *call, const char *argument, const char *wanted,
  * -------------------------------------------------------------------------------------------------
  */
 
+/* Backwards, steps and what else changes gradients: the library lets one thread at a time do so to
+ * one model (docs/threads.md), and no call knows whose model it trains. A function of Python that
+ * such a call runs may make further ones, so the lock counts. It is taken without the interpreter's
+ * lock, which the thread that has it may be waiting for. */
+static pthread_mutex_t training;
+
+static void make_training_lock(void)
+{
+    pthread_mutexattr_t counts;
+    pthread_mutexattr_init(&counts);
+    pthread_mutexattr_settype(&counts, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&training, &counts);
+    pthread_mutexattr_destroy(&counts);
+}
+
+/* A child of fork has a lock that nobody holds, because its only thread is the one that called. */
+void adzp_prepare_training(void)
+{
+    make_training_lock();
+    pthread_atfork(NULL, NULL, make_training_lock);
+}
+
 bool adzp_begin(adzp_call *call)
 {
     call->scope = adz_scope_open();
@@ -162,14 +185,21 @@ bool adzp_begin(adzp_call *call)
         adzp_raise();
         return false;
     }
-    if (call->work > ADZP_LONG) {
+    if (call->work > ADZP_LONG || call->work < 0) {
         call->thread = PyEval_SaveThread();
+    }
+    if (call->work < 0) {
+        pthread_mutex_lock(&training);
     }
     return true;
 }
 
 bool adzp_done(adzp_call *call)
 {
+    if (call->work < 0) {
+        pthread_mutex_unlock(&training);
+        call->work = 0;
+    }
     if (call->thread != NULL) {
         PyEval_RestoreThread(call->thread);
         call->thread = NULL;
@@ -248,7 +278,7 @@ static int position_of(const adzp_signature *s, PyObject *name)
     static const char *const others[][2] = { { "input", "x" }, { "dim", "dims" },
         { "size", "shape" }, { "other", "b" }, { "other", "number" }, { "axis", "dim" },
         { "axis", "dims" }, { "input", "a" }, { "repeats", "dims" }, { "fill_value", "value" },
-        { "data", "t" } };
+        { "data", "t" }, { "start_dim", "start" }, { "end_dim", "end" } };
     for (size_t k = 0; k < sizeof others / sizeof *others; ++k) {
         for (int i = 0; i < s->count && PyUnicode_CompareWithASCIIString(name, others[k][0]) == 0;
              ++i) {

@@ -6,18 +6,20 @@
  * --------------------------------------------------------------------------------------------------
  */
 
-/* A function and the tensor that is its last argument. The graph of the solution keeps its
- * arguments, so the function lives as long as a backward may call it. */
+/* A function and the tensor that is its last argument, or the last but one where two functions are
+ * given. The graph of the solution keeps its arguments, so the function lives as long as a backward
+ * may call it. */
 typedef struct solved {
     adz_tensor_function function;
     PyObject *callable;
+    size_t behind; /* arguments that are such tensors */
     double element;
 } solved;
 
 static int on_solved(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
 {
     solved *s = user;
-    return adzp_on_tensors(inputs, n - 1, outputs, s->callable);
+    return adzp_on_tensors(inputs, n - s->behind, outputs, s->callable);
 }
 
 static void end_solved(void *data, void *user)
@@ -33,7 +35,7 @@ static void end_solved(void *data, void *user)
     PyGILState_Release(lock);
 }
 
-bool adzp_function(adzp_call *call, PyObject *v, const char *argument,
+bool adzp_function(adzp_call *call, PyObject *v, const char *argument, size_t behind,
     const adz_tensor_function **to, adz_tensor **held)
 {
     void *user;
@@ -46,6 +48,7 @@ bool adzp_function(adzp_call *call, PyObject *v, const char *argument,
         return false;
     }
     s->function = (adz_tensor_function){ on_solved, s };
+    s->behind = behind;
     adz_scope *scope = adz_scope_open();
     *held = adz_tensor_wrap(&s->element, adz_shape_of(0, NULL), ADZ_F64, end_solved, s);
     bool made = *held != NULL;
@@ -79,8 +82,11 @@ bool adzp_append(adzp_call *call, adz_tensor *const **tensors, size_t *n, adz_te
  * ----------------------------------------------------------------------------------------------------
  */
 
+/* The handle that module_of returns owns the function, so that the collector of cycles sees it. If
+ * the library's module outlives its handle, as in a graph, it takes the reference over. */
 typedef struct state {
     PyObject *function;
+    bool owned; /* by the library's module */
 } state;
 
 /* Calls the function with the tensors by position and by name. */
@@ -137,10 +143,19 @@ static adz_status on_call(adz_module *self, const adz_values *in, adz_values *ou
 static void on_destroy(adz_module *self)
 {
     state *s = adz_module_data(self);
-    if (s->function != NULL && Py_IsInitialized()) {
-        PyGILState_STATE lock = PyGILState_Ensure();
-        Py_CLEAR(s->function);
-        PyGILState_Release(lock);
+    if (s->owned) {
+        s->owned = false;
+        adzp_end_object(s->function);
+    }
+}
+
+/* The handle ends, and the module may go on. */
+static void take_over(void *module)
+{
+    state *s = adz_module_data(module);
+    if (s != NULL && !s->owned) {
+        Py_INCREF(s->function);
+        s->owned = true;
     }
 }
 
@@ -168,8 +183,12 @@ PyObject *adzp_module_of(PyObject *self, PyObject *function)
     if (adzp_callable(&call, function, "function", false, &user)) {
         adz_module *module = adz_module_new(&type, sizeof(state));
         if (module != NULL) {
-            ((state *)adz_module_data(module))->function = Py_NewRef(function);
+            ((state *)adz_module_data(module))->function = function;
             made = adzp_from_handle(&adzp_kinds[ADZP_adz_module], module, true, NULL);
+        }
+        if (made != NULL) {
+            ((adzp_handle_object *)made)->held = Py_NewRef(function);
+            ((adzp_handle_object *)made)->leave = take_over;
         }
         adzp_raise();
     }

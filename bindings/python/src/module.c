@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-extern PyMethodDef adzp_share_methods[], adzp_training_methods[];
+extern PyMethodDef adzp_share_methods[], adzp_training_methods[], adzp_hook_methods[],
+    adzp_loop_methods[], adzp_function_methods[], adzp_optimizer_methods[];
 
 /* set_classes(tensor, dtype): the classes of Python that results have from now on. */
 static PyObject *set_classes(PyObject *self, PyObject *args)
@@ -63,6 +64,10 @@ PyMODINIT_FUNC PyInit__adze(void)
             PyModule_AddFunctions(module, own) != 0 ||
             PyModule_AddFunctions(module, adzp_share_methods) != 0 ||
             PyModule_AddFunctions(module, adzp_training_methods) != 0 ||
+            PyModule_AddFunctions(module, adzp_hook_methods) != 0 ||
+            PyModule_AddFunctions(module, adzp_loop_methods) != 0 ||
+            PyModule_AddFunctions(module, adzp_function_methods) != 0 ||
+            PyModule_AddFunctions(module, adzp_optimizer_methods) != 0 ||
             !adzp_add_tensor_type(module) ||
             !adzp_add_handles(module, adzp_kinds, adzp_kind_count) ||
             !adzp_add_errors(module, adzp_status_names, adzp_status_count) ||
@@ -75,6 +80,7 @@ PyMODINIT_FUNC PyInit__adze(void)
     }
     if (module != NULL) {
         adz_on_warning(adzp_on_warning, NULL);
+        adzp_prepare_training();
     }
     return module;
 }

@@ -157,6 +157,7 @@ static int handle_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(((adzp_handle_object *)self)->kept);
+    Py_VISIT(((adzp_handle_object *)self)->held);
     return 0;
 }
 
@@ -165,6 +166,9 @@ static int handle_clear(PyObject *self)
     /* The library may still call what is kept: the object ends before it. */
     adzp_handle_object *object = (adzp_handle_object *)self;
     const adzp_handle_kind *kind = kind_of(Py_TYPE(self));
+    if (object->p != NULL && object->leave != NULL) {
+        object->leave(object->p);
+    }
     if (object->p != NULL && object->ends && kind != NULL && kind->end != NULL) {
         kind->end(&object->p);
         if (adzp_raise()) {
@@ -172,6 +176,7 @@ static int handle_clear(PyObject *self)
         }
     }
     object->p = NULL;
+    Py_CLEAR(object->held);
     Py_CLEAR(object->kept);
     return 0;
 }
@@ -249,7 +254,8 @@ PyObject *adzp_from_handle(const adzp_handle_kind *kind, void *p, bool owned, Py
     if (object != NULL) {
         object->p = owned || kind->keep == NULL ? p : kind->keep(p);
         object->ends = owned || kind->keep != NULL;
-        object->kept = NULL;
+        object->kept = object->held = NULL;
+        object->leave = NULL;
         made = (PyObject *)object;
         PyObject_GC_Track(made);
     }

@@ -30,21 +30,67 @@ BINARY(sub)
 BINARY(mul)
 BINARY(div)
 BINARY(matmul)
-BINARY(remainder)
-BINARY(floor_divide)
-BINARY(bitwise_and)
-BINARY(bitwise_or)
-BINARY(bitwise_xor)
 BINARY(add_)
 BINARY(sub_)
 BINARY(mul_)
 BINARY(div_)
 
+/* A number as a tensor without dimensions, of the dtype that it has beside a tensor: that of the
+ * tensor, unless the number is of a higher kind. */
+static PyObject *beside(PyObject *tensor, PyObject *number)
+{
+    static const char *const f32 = "float32", *const i64 = "int64";
+    adz_dtype dtype = adz_tensor_dtype(((adzp_tensor_object *)tensor)->t);
+    bool is_float = !PyLong_Check(number) && !PyIndex_Check(number);
+    bool has_float = dtype == ADZ_F32 || dtype == ADZ_F64 || dtype == ADZ_F16 || dtype == ADZ_BF16;
+    const char *word = is_float && !has_float                                    ? f32
+                       : !is_float && !PyBool_Check(number) && dtype == ADZ_BOOL ? i64
+                                                                                 : NULL;
+    PyObject *shape = PyTuple_New(0);
+    PyObject *name = word != NULL ? PyUnicode_FromString(word) : PyLong_FromLong((long)dtype);
+    PyObject *v[8] = { shape, number, name }, *made = NULL;
+    if (shape != NULL && name != NULL) {
+        made = adzp_c_full(v);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(name);
+    return made;
+}
+
+/* a op b where the library takes tensors alone, at least on the left. */
+static PyObject *both(PyObject *a, PyObject *b, function call, bool right_number)
+{
+    bool first = adzp_is_tensor(a), second = adzp_is_tensor(b);
+    if ((!first && !adzp_is_number(a)) || (!second && !adzp_is_number(b))) {
+        return Py_NewRef(Py_NotImplemented);
+    }
+    if ((first && second) || (first && right_number)) {
+        return binary(a, b, call);
+    }
+    PyObject *other = first ? beside(a, b) : beside(b, a);
+    PyObject *made = other == NULL ? NULL : first ? binary(a, other, call) : binary(other, b, call);
+    Py_XDECREF(other);
+    return made;
+}
+
+#define BOTH(name, right_number)                         \
+    static PyObject *on_##name(PyObject *a, PyObject *b) \
+    {                                                    \
+        return both(a, b, adzp_c_##name, right_number);  \
+    }
+BOTH(remainder, true)
+BOTH(floor_divide, true)
+BOTH(bitwise_and, false)
+BOTH(bitwise_or, false)
+BOTH(bitwise_xor, false)
+BOTH(bitwise_left_shift, false)
+BOTH(bitwise_right_shift, false)
+
 /* x op= y where the library has no call in place: the result goes into x, which other objects may
  * share. */
-static PyObject *in_place(PyObject *a, PyObject *b, function call)
+static PyObject *in_place(PyObject *a, PyObject *b, PyObject *(*operate)(PyObject *, PyObject *))
 {
-    PyObject *made = binary(a, b, call);
+    PyObject *made = operate(a, b);
     if (made == NULL || made == Py_NotImplemented) {
         return made;
     }
@@ -65,17 +111,24 @@ static PyObject *in_place(PyObject *a, PyObject *b, function call)
 #define IN_PLACE(name)                                           \
     static PyObject *on_inplace_##name(PyObject *a, PyObject *b) \
     {                                                            \
-        return in_place(a, b, adzp_c_##name);                    \
+        return in_place(a, b, on_##name);                        \
     }
 IN_PLACE(remainder)
 IN_PLACE(floor_divide)
 IN_PLACE(bitwise_and)
 IN_PLACE(bitwise_or)
 IN_PLACE(bitwise_xor)
+IN_PLACE(bitwise_left_shift)
+IN_PLACE(bitwise_right_shift)
+
+static PyObject *raised(PyObject *a, PyObject *b)
+{
+    return binary(a, b, adzp_c_pow);
+}
 
 static PyObject *on_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
-    return modulus == Py_None ? in_place(a, b, adzp_c_pow) : Py_NewRef(Py_NotImplemented);
+    return modulus == Py_None ? in_place(a, b, raised) : Py_NewRef(Py_NotImplemented);
 }
 
 static PyObject *on_power(PyObject *a, PyObject *b, PyObject *modulus)
@@ -186,11 +239,16 @@ PyType_Slot adzp_number_slots[] = { { Py_nb_add, (void *)on_add },
     { Py_nb_inplace_power, (void *)on_inplace_power },
     { Py_nb_inplace_and, (void *)on_inplace_bitwise_and },
     { Py_nb_inplace_or, (void *)on_inplace_bitwise_or },
-    { Py_nb_inplace_xor, (void *)on_inplace_bitwise_xor }, { Py_nb_negative, (void *)on_negative },
-    { Py_nb_positive, (void *)on_positive }, { Py_nb_absolute, (void *)on_absolute },
-    { Py_nb_bool, (void *)on_bool }, { Py_nb_float, (void *)on_float },
-    { Py_nb_int, (void *)on_int }, { Py_nb_index, (void *)on_index },
-    { Py_tp_richcompare, (void *)on_compare }, { Py_mp_length, (void *)on_length }, { 0, NULL } };
+    { Py_nb_inplace_xor, (void *)on_inplace_bitwise_xor },
+    { Py_nb_lshift, (void *)on_bitwise_left_shift },
+    { Py_nb_rshift, (void *)on_bitwise_right_shift },
+    { Py_nb_inplace_lshift, (void *)on_inplace_bitwise_left_shift },
+    { Py_nb_inplace_rshift, (void *)on_inplace_bitwise_right_shift },
+    { Py_nb_negative, (void *)on_negative }, { Py_nb_positive, (void *)on_positive },
+    { Py_nb_absolute, (void *)on_absolute }, { Py_nb_bool, (void *)on_bool },
+    { Py_nb_float, (void *)on_float }, { Py_nb_int, (void *)on_int },
+    { Py_nb_index, (void *)on_index }, { Py_tp_richcompare, (void *)on_compare },
+    { Py_mp_length, (void *)on_length }, { 0, NULL } };
 const size_t adzp_number_slot_count = sizeof adzp_number_slots / sizeof *adzp_number_slots - 1;
 
 /* ---- attributes
@@ -255,8 +313,14 @@ static int set_grad(PyObject *self, PyObject *value, void *unused)
         PyErr_SetString(PyExc_TypeError, "grad must be a Tensor or None");
         return -1;
     }
-    adz_tensor_set_grad(of(self), value == NULL || value == Py_None ? adz_none() : of(value));
-    return adzp_raise() ? -1 : 0;
+    adzp_call call = { "grad", ADZP_TRAINS, NULL, NULL, NULL };
+    bool set = adzp_begin(&call);
+    if (set) {
+        adz_tensor_set_grad(of(self), value == NULL || value == Py_None ? adz_none() : of(value));
+        set = adzp_done(&call);
+    }
+    adzp_end(&call);
+    return set ? 0 : -1;
 }
 
 PyGetSetDef adzp_own_attributes[] = { { "shape", get_shape, NULL,

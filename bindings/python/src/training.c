@@ -18,7 +18,7 @@ static const adz_backward_options *options_of(
 static PyObject *backward(PyObject *self, PyObject *loss)
 {
     (void)self;
-    adzp_call call = { "backward", ADZP_LONG + 1, NULL, NULL, NULL };
+    adzp_call call = { "backward", ADZP_TRAINS, NULL, NULL, NULL };
     PyObject *made = NULL;
     adz_tensor *t = NULL;
     if (adzp_tensor(&call, loss, "loss", false, &t) && adzp_begin(&call)) {
@@ -33,7 +33,7 @@ static PyObject *backward(PyObject *self, PyObject *loss)
 static PyObject *autograd_backward(PyObject *self, PyObject *args)
 {
     (void)self;
-    adzp_call call = { "backward", ADZP_LONG + 1, NULL, NULL, NULL };
+    adzp_call call = { "backward", ADZP_TRAINS, NULL, NULL, NULL };
     PyObject *made = NULL, *outputs, *gradients, *inputs;
     adz_tensor *const *o, *const *g;
     adz_backward_options options;
@@ -59,7 +59,7 @@ static PyObject *autograd_backward(PyObject *self, PyObject *args)
 static PyObject *autograd_grad(PyObject *self, PyObject *args)
 {
     (void)self;
-    adzp_call call = { "grad", ADZP_LONG + 1, NULL, NULL, NULL };
+    adzp_call call = { "grad", ADZP_TRAINS, NULL, NULL, NULL };
     PyObject *made = NULL, *outputs, *inputs, *gradients;
     adz_tensor *const *o, *const *i, *const *g, **results;
     adz_backward_options options;
@@ -234,7 +234,7 @@ static PyObject *plan_new(PyObject *self, PyObject *args)
             }
         }
     }
-    if (made != NULL && !adzp_keep(made, pair)) {
+    if (made != NULL && (!adzp_keep(made, pair) || !adzp_keep(made, given[2]))) {
         Py_CLEAR(made);
     }
     adzp_end(&call);
@@ -296,7 +296,8 @@ static PyObject *step_closure(PyObject *self, PyObject *args)
         return NULL;
     }
     if (adzp_handle(&call, optimizer, "optimizer", &adzp_kinds[ADZP_adz_optimizer], false, &o) &&
-        adzp_callable(&call, closure, "closure", false, &user) && adzp_begin(&call)) {
+        adzp_callable(&call, closure, "closure", false, &user) &&
+        (call.work = ADZP_TRAINS, adzp_begin(&call))) {
         adz_optimizer_step_closure(o, adzp_on_nothing, user, &loss);
         made = adzp_done(&call) ? PyFloat_FromDouble(loss) : NULL;
     }
@@ -365,5 +366,6 @@ PyMethodDef adzp_training_methods[] = {
     { "loader_restart", loader_restart, METH_O, "Leaves the rest of an epoch out." },
     { "module_of", adzp_module_of, METH_O,
         "A module of the library that calls a function of Python." },
+    { "module_fields", adzp_module_fields, METH_O, "The arguments of a layer, by name." },
     { NULL, NULL, 0, NULL }
 };

@@ -38,6 +38,53 @@ static void hooks_see_and_replace_gradients(void **state)
     assert_int_equal(adz_remove_hook(h, id), ADZ_ERR_ARGUMENT);
 }
 
+static adz_tensor *pass_on(adz_tensor *grad, void *user)
+{
+    (void)user;
+    return grad;
+}
+
+static adz_status note(adz_tensor *t, void *user)
+{
+    (void)t;
+    (void)user;
+    return ADZ_OK;
+}
+
+static void count_end(void *user)
+{
+    ++*(int *)user;
+}
+
+/* What a hook owns ends once: when the hook is removed, with its leaf, or with its graph. */
+static void ends_of_hooks(void **state)
+{
+    (void)state;
+    int ends[4] = { 0 };
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = leaf(3, 1), *h = adz_mul_number(x, 5);
+    uint64_t first = adz_register_hook(x, pass_on, &ends[0]);
+    uint64_t after = adz_register_post_accumulate_grad_hook(x, note, &ends[1]);
+    uint64_t result = adz_register_hook(h, pass_on, &ends[2]);
+    uint64_t without = adz_register_hook(h, pass_on, &ends[3]);
+    assert_int_equal(adz_set_hook_end(x, first, count_end), ADZ_OK);
+    assert_int_equal(adz_set_hook_end(x, after, count_end), ADZ_OK);
+    assert_int_equal(adz_set_hook_end(h, result, count_end), ADZ_OK);
+    assert_int_equal(adz_set_hook_end(h, without, count_end), ADZ_OK);
+    assert_int_equal(adz_set_hook_end(h, without, NULL), ADZ_OK);
+    assert_int_equal(adz_set_hook_end(h, first, count_end), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_set_hook_end(NULL, first, count_end), ADZ_ERR_NULL);
+    adz_error_clear();
+    assert_int_equal(adz_remove_hook(x, first), ADZ_OK);
+    assert_int_equal(ends[0], 1);
+    adz_tensor *loss = adz_square(h);
+    assert_int_equal(adz_backward(loss), ADZ_OK);
+    assert_int_equal(ends[1] + ends[2] + ends[3], 0);
+    adz_scope_close(scope);
+    const int wanted[] = { 1, 1, 1, 0 };
+    assert_memory_equal(ends, wanted, sizeof wanted);
+}
+
 static adz_tensor *keep_it(adz_tensor *grad, void *user)
 {
     *(adz_tensor **)user = adz_keep(grad);

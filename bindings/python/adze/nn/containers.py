@@ -1,7 +1,7 @@
 """Modules of modules: Sequential, ModuleList, ModuleDict, ParameterList."""
 import copy
 
-from .. import _adze
+from .. import _adze, _hooks
 from .layers import Layer
 from .module import Module
 from .parameter import Parameter
@@ -59,7 +59,11 @@ class Sequential(_Numbered):
     def _fused(self):
         """A Sequential of the library over the same layers; None if one of them is written in Python."""
         parts = []
+        if '_hooks' in self.__dict__:
+            return None
         for m in self._modules.values():
+            if '_hooks' in m.__dict__:
+                return None
             if isinstance(m, Layer) and type(m).forward is Layer.forward and type(m).__call__ is Layer.__call__:
                 parts.append(m._handle)
             elif type(m) is Sequential:
@@ -85,6 +89,8 @@ class Sequential(_Numbered):
         return self
 
     def __call__(self, x):
+        if '_hooks' in self.__dict__:
+            return _hooks.called(self, (x,), {}, self.forward)
         if type(self) is Sequential:
             joined = self._fused()
             if joined is not None:

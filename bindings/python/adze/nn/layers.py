@@ -1,7 +1,7 @@
 """The layers of the library as modules, made from its constructors: nn.Linear calls adze._adze.linear_new."""
 import copy
 
-from .. import _adze
+from .. import _adze, _hooks
 from .._tensor import Tensor, _dtype_of
 from .module import Module
 from .parameter import Parameter
@@ -31,6 +31,8 @@ class Layer(Module):
             options['dtype'] = int(_dtype_of(options['dtype']))
         args, options = self._arguments(args, {self._names.get(n, n): v for n, v in options.items()})
         self._adopt(type(self)._make(*args, **options))
+        for name, value in _given(type(self)._make, args, options): # what the layer itself does not keep
+            self._arguments_of.setdefault(name, value)
 
     def _arguments(self, args, options):
         most = LIMITS.get(type(self).__name__, len(args))
@@ -43,6 +45,10 @@ class Layer(Module):
     def _adopt(self, handle):
         Module.__init__(self)
         self.__dict__['_handle'] = handle
+        self.__dict__['_arguments_of'] = _adze.module_fields(handle)
+        if _adze.module_name(handle) == 'Linear': # which keeps its weight alone
+            out, into = _adze.module_parameter_at(handle, 0).shape
+            self._arguments_of.update(in_features=into, out_features=out)
         self.__dict__['training'] = _adze.module_is_training(handle) # a network from a file begins in evaluation
         for name, value in _own(handle, _adze.module_parameter_count, _adze.module_parameter_name_at,
                                 _adze.module_parameter_at):
@@ -50,10 +56,20 @@ class Layer(Module):
         for name, value in own_buffers(handle):
             self._buffers[name] = value
         for i in range(_adze.module_child_count(handle)):
-            self._modules[_adze.module_child_name_at(handle, i)] = layer_of(_adze.module_child_at(handle, i))
+            child = layer_of(_adze.module_child_at(handle, i))
+            child.__dict__['_inside'] = True # the library calls it
+            self._modules[_adze.module_child_name_at(handle, i)] = child
+
+    def __getattr__(self, name):
+        found = self.__dict__.get('_arguments_of', ())
+        if name in found and name not in self.__dict__.get('_parameters', ()):
+            return found[name] # such as in_features
+        return super().__getattr__(name)
 
     def __setattr__(self, name, value):
         store = self.__dict__
+        if '_handle' in store and name in store['_arguments_of'] and name not in store['_parameters']:
+            raise AttributeError(f'{name} of {type(self).__name__} is fixed: make the layer anew')
         if '_handle' in store and isinstance(value, Parameter) and name in store['_parameters']:
             _adze.module_set_parameter(self._handle, name, value)
             store['_parameters'][name] = value
@@ -77,6 +93,8 @@ class Layer(Module):
         super().__delattr__(name)
 
     def __call__(self, *inputs, **named):
+        if '_hooks' in self.__dict__:
+            return _hooks.called(self, inputs, named, self.forward)
         if len(inputs) == 1 and not named and type(self).forward is Layer.forward:
             return _forward(self._handle, inputs[0])
         return self.forward(*inputs, **named)
@@ -117,9 +135,17 @@ class Layer(Module):
                     setattr(new, name, copy.deepcopy(p, memo))
             for name in old._buffers.keys() - new._buffers.keys():
                 new.register_buffer(name, copy.deepcopy(old._buffers[name], memo), name not in old._not_saved)
-        for name in self.__dict__.keys() - made.__dict__.keys():
+        made._arguments_of.update(self._arguments_of)
+        for name in self.__dict__.keys() - made.__dict__.keys() - {'_inside'}:
             made.__dict__[name] = copy.deepcopy(self.__dict__[name], memo)
         return made
+
+
+def _given(make, args, options):
+    names = [part.split('=')[0].strip() for part in (make.__text_signature__ or '()').strip('()').split(',')]
+    for name, value in [*zip(names, args), *options.items()]:
+        if name != 'dtype' and isinstance(value, (bool, int, float, str, tuple)):
+            yield name, value
 
 
 def _own(handle, count, name_at, at):
@@ -130,10 +156,23 @@ def own_buffers(handle):
     return [(name, value) for name, value in _adze.module_named_buffers(handle) if '.' not in name]
 
 
+class _Listed(Layer):
+    """The library's own list of modules, such as the layers of an encoder."""
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __getitem__(self, i):
+        return list(self._modules.values())[i]
+
+
 def layer_of(handle):
     """A module of Python around a module of the library."""
     name = _adze.module_name(handle)
-    made = known.get(name, Layer)
+    made = known.get(name, _Listed if name in ('Sequential', 'ModuleList') else Layer)
     self = made.__new__(made)
     self._adopt(handle)
     return self
@@ -142,7 +181,7 @@ def layer_of(handle):
 def handle_of(module):
     """The module of the library behind a layer, or behind a Sequential of layers; else one that calls forward."""
     if isinstance(module, Layer):
-        handle = None if overridden(module) else module._handle
+        handle = None if overridden(module) or '_hooks' in module.__dict__ else module._handle
     else:
         handle = getattr(module, '_fused', lambda: None)() if type(module).__name__ == 'Sequential' else None
     return mirror_of(module) if handle is None else handle
@@ -156,7 +195,7 @@ def overridden(layer):
 
 def mirror_of(module):
     """A module of the library that calls a module of Python, with its parameters, buffers and children by name."""
-    handle = _adze.module_of(module.forward)
+    handle = _adze.module_of(module.__call__)
     for name, p in module._parameters.items():
         if p is not None:
             _adze.module_add_parameter(handle, name, p)
@@ -173,6 +212,8 @@ class _Recurrent(Layer):
     """y, and the last state."""
 
     def __call__(self, input, hx=None):
+        if '_hooks' in self.__dict__:
+            return _hooks.called(self, (input,) if hx is None else (input, hx), {}, self.forward)
         return self.forward(input, hx)
 
     def forward(self, input, hx=None):
@@ -187,6 +228,8 @@ class _Cell(Layer):
     """The next state."""
 
     def __call__(self, input, hx=None):
+        if '_hooks' in self.__dict__:
+            return _hooks.called(self, (input,) if hx is None else (input, hx), {}, self.forward)
         return self.forward(input, hx)
 
     def forward(self, input, hx=None):
@@ -200,6 +243,8 @@ class _Attention(Layer):
     """The result, and the weights if they are needed."""
 
     def __call__(self, *inputs, **named):
+        if '_hooks' in self.__dict__:
+            return _hooks.called(self, inputs, named, self.forward)
         return self.forward(*inputs, **named)
 
     def forward(self, *inputs, **named):

@@ -1,7 +1,7 @@
 """Modules: parameters, buffers, other modules and a forward in Python, as torch.nn.Module has them."""
 import collections
 
-from .. import _adze, autograd
+from .. import _adze, _hooks, autograd
 from .._tensor import Tensor
 from .parameter import Parameter
 
@@ -23,7 +23,23 @@ class Module:
         raise NotImplementedError(f'{type(self).__name__} has no forward')
 
     def __call__(self, *inputs, **named):
+        if '_hooks' in self.__dict__:
+            return _hooks.called(self, inputs, named, self.forward)
         return self.forward(*inputs, **named)
+
+    # ---- hooks
+
+    def register_forward_pre_hook(self, hook):
+        """Calls hook(module, inputs) before each call. What it returns replaces the inputs."""
+        return _hooks.on_module(self, 'before', hook)
+
+    def register_forward_hook(self, hook):
+        """Calls hook(module, inputs, results) after each call. What it returns replaces the results."""
+        return _hooks.on_module(self, 'after', hook)
+
+    def register_full_backward_hook(self, hook):
+        """Calls hook(module, grad_input, grad_output) in each backward. What it returns replaces grad_input."""
+        return _hooks.on_module(self, 'backward', hook)
 
     # ---- attributes
 

@@ -1,4 +1,6 @@
 """Clipping of gradients and vectors of parameters, under the names of torch.nn.utils."""
+import types
+
 from .. import _adze
 
 
@@ -24,3 +26,25 @@ def clip_grad_value_(parameters, clip_value):
 def parameters_to_vector(parameters):
     """All elements of parameters in one vector."""
     return _adze.cat([p.reshape(-1) for p in parameters], 0)
+
+
+def _pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side='right'):
+    """Sequences of different lengths as one tensor, filled up with a value."""
+    if padding_side not in ('right', 'left'):
+        raise ValueError(f"pad_sequence: padding_side is {padding_side!r}, but must be 'right' or 'left'")
+    return _adze.pad_sequence(list(sequences), batch_first, padding_value, padding_side == 'left')
+
+
+rnn = types.SimpleNamespace(pad_sequence=_pad_sequence)
+
+
+def vector_to_parameters(vector, parameters):
+    """Copies the elements of a vector into parameters, one after the other."""
+    parameters = list(parameters)
+    n = sum(p.numel() for p in parameters)
+    if vector.numel() != n:
+        raise ValueError(f'the vector has {vector.numel()} elements, and the parameters {n}')
+    at = 0
+    for p in parameters:
+        p.detach().copy_(vector[at:at + p.numel()].detach().reshape(p.shape))
+        at += p.numel()

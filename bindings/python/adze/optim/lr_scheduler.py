@@ -1,5 +1,6 @@
 """Schedules of rates under the names of torch.optim.lr_scheduler."""
 from .. import _adze
+from . import state
 
 
 # How many arguments behind the optimizer have the order that PyTorch gives them, where that is not all.
@@ -34,6 +35,14 @@ class LRScheduler:
             _adze.scheduler_step_metric(self._handle, float(metric))
         else:
             _adze.scheduler_step_to(self._handle, float(metric))
+
+    def state_dict(self):
+        """Where the schedule is. The functions of a LambdaLR are not in it."""
+        return state.of_scheduler(self)
+
+    def load_state_dict(self, state_dict):
+        """Goes on where the schedule was that gave the dictionary; the rates of the optimizer are its own state."""
+        state.load_scheduler(self, state_dict)
 
     def get_last_lr(self):
         return [_adze.scheduler_last_lr(self._handle, i) for i in range(len(self.optimizer.param_groups))]

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Optimizers of a program's own in both forms, and the states of optimizers and schedules as dictionaries."""
+import unittest
+
+import adze
+from adze import nn, optim
+
+
+class Momentum(optim.Optimizer):
+    """SGD with momentum, as an update of the library."""
+    settings = {'lr': 0.1, 'momentum': 0.9, 'nesterov': False}
+    states = ('momentum_buffer',)
+
+    def update(self, parameter, gradient, state, group):
+        buffer = group['momentum'] * state['momentum_buffer'] + gradient
+        change = gradient + group['momentum'] * buffer if group['nesterov'] else buffer
+        return parameter - group['lr'] * change, {'momentum_buffer': buffer}
+
+
+class Adam(optim.Optimizer):
+    settings = {'lr': 1e-3, 'beta1': 0.9, 'beta2': 0.999, 'eps': 1e-8}
+    states = ('exp_avg', 'exp_avg_sq')
+
+    def update(self, parameter, gradient, state, group):
+        m = group['beta1'] * state['exp_avg'] + (1 - group['beta1']) * gradient
+        v = group['beta2'] * state['exp_avg_sq'] + (1 - group['beta2']) * gradient * gradient
+        root = (v / (1 - group['beta2'] ** group['step'])).sqrt() + group['eps']
+        return parameter - group['lr'] * m / (1 - group['beta1'] ** group['step']) / root, {'exp_avg': m, 'exp_avg_sq': v}
+
+
+class Torch(optim.Optimizer):
+    """SGD with momentum, as PyTorch's users write it."""
+
+    def __init__(self, params, lr=0.1, momentum=0.9, name='mine'):
+        super().__init__(params, dict(lr=lr, momentum=momentum, name=name))
+
+    @adze.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group['params']:
+                if p.grad is not None:
+                    state = self.state[p]
+                    if 'buffer' not in state:
+                        state['buffer'] = adze.zeros_like(p)
+                    state['buffer'].mul_(group['momentum']).add_(p.grad)
+                    p.add_(state['buffer'], alpha=-group['lr'])
+
+
+class Training:
+    def __init__(self, make):
+        adze.manual_seed(3)
+        self.model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+        self.x = adze.randn(8, 3)
+        self.y = self.x.sum(1, keepdim=True)
+        self.optimizer = make(self.model.parameters())
+        self.schedule = optim.lr_scheduler.StepLR(self.optimizer, 2, 0.5)
+
+    def step(self):
+        loss = nn.functional.mse_loss(self.model(self.x), self.y)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+    def losses(self, steps):
+        made = []
+        for _ in range(steps):
+            made.append(self.step().item())
+            self.schedule.step()
+        return made
+
+
+MAKERS = {'Momentum': Momentum, 'Adam': Adam, 'Torch': Torch, 'nesterov': lambda p: Momentum(p, lr=0.05, nesterov=True)}
+SAME = {'Momentum': lambda p: optim.SGD(p, lr=0.1, momentum=0.9), 'Adam': lambda p: optim.Adam(p, lr=1e-3),
+        'Torch': lambda p: optim.SGD(p, lr=0.1, momentum=0.9),
+        'nesterov': lambda p: optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True)}
+
+
+class Own(unittest.TestCase):
+    def test_losses_are_those_of_the_library(self):
+        for name, make in MAKERS.items():
+            with self.subTest(name):
+                for a, b in zip(Training(make).losses(6), Training(SAME[name]).losses(6)):
+                    self.assertAlmostEqual(a, b, delta=1e-5 * abs(b))
+
+    def test_captured(self):
+        for name in ('Momentum', 'Adam', 'nesterov'):
+            with self.subTest(name):
+                t = Training(MAKERS[name])
+                plan = adze.capture(t.step)
+                made = [plan.output.item()]
+                for _ in range(5):
+                    t.schedule.step()
+                    made.append(plan().item())
+                self.assertEqual(made, Training(MAKERS[name]).losses(6))
+
+    def test_groups(self):
+        a, b = nn.Parameter(adze.ones(2)), nn.Parameter(adze.ones(2))
+        for make in (Momentum, Torch):
+            o = make([{'params': [a], 'lr': 0.5}, {'params': [b]}])
+            self.assertEqual([g['lr'] for g in o.param_groups], [0.5, 0.1])
+            self.assertIs(o.param_groups[0]['params'][0], a)
+            self.assertEqual(o.param_groups[1]['momentum'], 0.9)
+        self.assertEqual(o.param_groups[0]['name'], 'mine')
+
+    def test_errors(self):
+        p = nn.Parameter(adze.ones(2))
+        p.grad = adze.ones(2)
+
+        def own(update):
+            return type('O', (optim.Optimizer,), {'settings': {'lr': 0.1}, 'states': ('m',), 'update': update})([p])
+        for update, kind, message in ((lambda *_: {}['mine'], LookupError, 'mine'), (lambda *_: 3, TypeError, 'dictionary'),
+                                      (lambda s, w, g, state, group: (w, {'other': g}), KeyError, 'other'),
+                                      (lambda s, w, g, state, group: (w.sum(), {}), adze.Error, ''),
+                                      (lambda s, w, g, state, group: (w, {'m': 3}), TypeError, 'not int')):
+            with self.assertRaisesRegex(kind, message):
+                own(update).step()
+            self.assertEqual(p.tolist(), [1, 1])
+        with self.assertRaisesRegex(TypeError, 'settings by name: lr'):
+            Momentum([p], 0.1)
+        with self.assertRaisesRegex(TypeError, 'settings by name'):
+            Momentum([p], other=3)
+        with self.assertRaisesRegex(TypeError, 'neither an update nor a step'):
+            optim.Optimizer([p], {'lr': 0.1})
+        with self.assertRaises(adze.Error):
+            Momentum([])
+        with self.assertRaisesRegex(adze.UnsupportedError, 'call step'):
+            adze._adze.optimizer_step(Momentum([p])._handle)
+
+
+class States(unittest.TestCase):
+    def test_goes_on_with_the_same_bits(self):
+        makers = {**MAKERS, 'AdamW': lambda p: optim.AdamW(p, lr=1e-2, betas=(0.8, 0.99)), **{'S' + n: m for n, m in SAME.items()}}
+        for name, make in makers.items():
+            with self.subTest(name):
+                whole = Training(make).losses(6)
+                first = Training(make)
+                first.losses(3)
+                state, schedule = first.optimizer.state_dict(), first.schedule.state_dict()
+                weights = {n: v.clone() for n, v in first.model.state_dict().items()}
+                first.losses(2) # the dictionaries are copies
+                second = Training(make)
+                second.model.load_state_dict(weights)
+                second.optimizer.load_state_dict(state)
+                second.schedule.load_state_dict(schedule)
+                self.assertEqual(second.losses(3), whole[3:])
+
+    def test_names_of_pytorch(self):
+        t = Training(lambda p: optim.Adam(p, lr=1e-3))
+        t.losses(2)
+        state = t.optimizer.state_dict()
+        self.assertEqual(sorted(state['state']), [0, 1, 2, 3])
+        self.assertEqual(sorted(state['state'][0]), ['exp_avg', 'exp_avg_sq', 'step'])
+        self.assertEqual(state['param_groups'][0]['params'], [0, 1, 2, 3])
+        self.assertEqual(state['param_groups'][0]['betas'], (0.9, 0.999))
+
+    def test_what_does_not_fit_is_refused(self):
+        t = Training(lambda p: optim.Adam(p, lr=1e-3))
+        t.losses(2)
+        state = t.optimizer.state_dict()
+        before = str(state)
+        other = Training(lambda p: optim.SGD(p, lr=0.1, momentum=0.9))
+        with self.assertRaises((adze.Error, KeyError)):
+            other.optimizer.load_state_dict(state)
+        less = Training(lambda p: optim.Adam(list(p)[:2], lr=1e-3))
+        with self.assertRaisesRegex(ValueError, 'numbers of parameters'):
+            less.optimizer.load_state_dict(state)
+        wrong = t.optimizer.state_dict()
+        wrong['state'][0]['exp_avg'] = adze.ones(7)
+        with self.assertRaises(adze.Error):
+            t.optimizer.load_state_dict(wrong)
+        wrong = t.optimizer.state_dict()
+        wrong['param_groups'][0]['unknown'] = 3
+        with self.assertRaisesRegex(KeyError, 'unknown'):
+            t.optimizer.load_state_dict(wrong)
+        self.assertEqual(str(t.optimizer.state_dict()), before)
+        with self.assertRaises(TypeError):
+            t.schedule.load_state_dict({})
+
+
+if __name__ == '__main__':
+    unittest.main()
