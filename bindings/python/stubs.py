@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes type stubs, which editors and type checkers read, from adze.json.
+"""Writes type stubs, which editors and type checkers read, from adze.json and from the files of the package.
 
-    stubs.py adze.json PACKAGE extension|package|layers STUB
+    stubs.py adze.json PACKAGE FOLDER STUB...
 
-PACKAGE is the folder of the package. The stubs are those of its extension, of the package itself and of adze.nn.
+PACKAGE is the folder of the package, and FOLDER one in it, such as "." or "nn". Each STUB is that of the file of this
+name in the folder; _adze.pyi is that of the extension.
 """
 import ast
 import json
@@ -12,6 +13,8 @@ import pathlib
 import re
 import sys
 
+import written
+from function import rest_of
 from generate import Extension, write
 
 TYPES = {'double': 'float', 'float': 'float', 'bool': 'bool', 'char': 'str', 'adz_text': 'str', 'adz_dtype': 'int | str',
@@ -55,8 +58,11 @@ class Stubs:
             yield name, type_ + (' | None' if value == 'None' and not required and 'None' not in type_ else ''), required
 
     def signature(self, f, method):
-        parts, after = [], False
+        parts, after, rest = [], False, rest_of(f)
         for i, (name, type_, required) in enumerate(self.parameters(f)):
+            if i == rest and i >= (1 if method else 0): # x.reshape(2, 3)
+                parts.append(f'*{name}: Any')
+                continue
             if method and i == 0:
                 parts.append('self')
                 continue
@@ -88,56 +94,105 @@ class Stubs:
                   '    def dtype(self) -> Any: ...', '    @property', '    def ndim(self) -> int: ...',
                   '    requires_grad: bool', '    grad: Tensor | None', '    @property',
                   '    def is_leaf(self) -> bool: ...', '    def item(self) -> Any: ...']
+        both = 'add sub mul truediv matmul mod floordiv pow and or xor lshift rshift'.split()
+        lines += [f'    def __{side}{name}__(self, other: Any) -> Tensor: ...' for name in both for side in ('', 'r', 'i')]
+        lines += [f'    def __{name}__(self, other: Any) -> Tensor: ...' for name in ('lt', 'le', 'gt', 'ge')]
+        lines += [f'    def __{name}__(self, other: Any) -> Tensor: ...  # type: ignore[override]' for name in ('eq', 'ne')]
+        lines += [f'    def __{name}__(self) -> Tensor: ...' for name in ('neg', 'pos', 'abs', 'invert')]
+        lines += [f'    def __{name}__(self) -> {type_}: ...' for name, type_ in
+                  (('bool', 'bool'), ('float', 'float'), ('int', 'int'), ('index', 'int'), ('len', 'int'), ('hash', 'int'))]
         for f in self.made.functions.values():
             if self.made.is_method(f):
                 lines.append(f'    def {f.short.removeprefix("tensor_")}{self.signature(f, True)}: ...')
         lines.append('')
         for f in self.made.functions.values():
-            lines.append(f'def {f.short}{self.signature(f, False)}: ...')
-        return '\n'.join(lines) + '\n'
+            if f.short != 'version': # a text of this name is there
+                lines.append(f'def {f.short}{self.signature(f, False)}: ...')
+        # the tensors that functions give are those of the package
+        return '\n'.join(['import adze', *(line if line.startswith('class') else re.sub(r'\bTensor\b', 'adze.Tensor', line)
+                                           for line in lines)]) + '\n'
 
-
-    def names_of(self, path):
-        """What a file of the package imports and defines, as a stub says it."""
-        lines = ['# Made by bindings/python/stubs.py.', 'from typing import Any']
-        for node in ast.parse(path.read_text(encoding='utf-8')).body:
-            if isinstance(node, ast.ImportFrom) and node.level:
-                named = [f'{a.name} as {a.asname or a.name}' for a in node.names if not (a.asname or a.name).startswith('_')]
-                lines += [f'from {"." * node.level}{node.module or ""} import {", ".join(named)}'] if named else []
-            elif isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple): # names that are made in a loop
-                lines += [f'def {one.value}(input: Any, *args: Any, **options: Any) -> Any: ...'
-                          for one in node.iter.elts if isinstance(one, ast.Constant)]
-            elif isinstance(node, ast.FunctionDef) and not node.name.startswith('_'):
-                lines.append(f'def {node.name}({ast.unparse(node.args)}) -> Any: ...')
-            elif isinstance(node, ast.ClassDef):
-                lines.append(f'class {node.name}({", ".join(ast.unparse(b) for b in node.bases)}): ...')
-        return lines
 
     def package(self, folder):
-        lines = self.names_of(folder / '__init__.py')
-        known = ' '.join(lines)
+        text = written.file(folder / '__init__.py')
+        more = (folder / '_more.py').read_text(encoding='utf-8')
+        known = set(re.findall(r'(?:def|class|as) (\w+)', text)) | set(re.findall(r'^(\w+): Any', text, re.M))
+        # methods that __init__.py makes functions of, and the functions of _more.py
+        lines = [f'def {one.value}(input: Tensor, *args: Any, **options: Any) -> Any: ...'
+                 for node in ast.parse((folder / '__init__.py').read_text(encoding='utf-8')).body
+                 if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple)
+                 for one in node.iter.elts if isinstance(one, ast.Constant)]
+        tree = ast.parse(more)
+        for f in tree.body:
+            if isinstance(f, ast.FunctionDef) and f.decorator_list or isinstance(f, ast.ClassDef):
+                f.decorator_list = []
+                lines += written.function(f) if isinstance(f, ast.FunctionDef) else written.class_(f)
+        lines += [f'def {name}(*args: Any, **options: Any) -> Any: ...' for name in
+                  ['atleast_1d', 'atleast_2d', 'atleast_3d', 'row_stack', 'tril_indices', 'triu_indices', 'scatter', 'divide',
+                   *(n for block in re.findall(r'for _name, _other in \{(.*?)\}', more, re.S)
+                     for n in re.findall(r"'(\w+)':", block))]]
+        known |= set(re.findall(r'(?:def|class) (\w+)', '\n'.join(lines)))
         own = [f.short for f in self.made.functions.values() if f.f['header'].startswith('adze/ops/')]
         errors = [name.removeprefix('ADZ_ERR_').capitalize() + 'Error'
                   for name in self.table['enums']['adz_status']['values'] if name != 'ADZ_OK']
-        lines += [f'from ._adze import {n} as {n}' for n in own + errors if f'def {n}(' not in known]
-        return '\n'.join(lines) + '\n'
+        lines += [f'from ._adze import {n} as {n}' for n in own + errors if n not in known]
+        return text + '\n'.join(lines) + '\n'
 
     def layers(self, folder):
-        lines = self.names_of(folder / 'nn/__init__.py') + ['from collections.abc import Sequence',
-                                                            'from .._adze import generator, module', 'from .._tensor import Tensor']
+        lines = written.HEAD + list(written.imports(ast.parse((folder / 'nn/__init__.py').read_text(encoding='utf-8'))))
+        lines += ['from .._adze import generator, module', 'from .._tensor import Tensor']
         by_short = {f.short: f for f in self.made.functions.values()}
         for pair in self.made.named('torch.nn.').strip('"').split():
             name, short = pair.split('=')
-            if f'import {name} ' not in ' '.join(lines) and f' {name} as' not in ' '.join(lines):
+            if f' {name} as' not in ' '.join(lines):
                 arguments = self.signature(by_short[short], False).split(') -> ')[0][1:].replace('module', 'Module')
                 arguments += ', ' * bool(arguments) + '**options: Any'
                 lines += [f'class {name}(Layer):', f'    def __init__(self, {arguments}) -> None: ...']
         return '\n'.join(lines) + '\n'
 
+    def classes(self, start, base):
+        """Classes that a file makes of the library's constructors, such as optimizers."""
+        by_short = {f.short: f for f in self.made.functions.values()}
+        for pair in self.made.named(start).strip('"').split():
+            name, short = pair.split('=')
+            if name != base:
+                arguments = self.signature(by_short[short], False).split(') -> ')[0][1:]
+                arguments = re.sub(r'Sequence\[(Tensor|scheduler)\]|: optimizer\b', lambda m: ': Any' if m.group(0)[0] == ':' else 'Any', arguments)
+                arguments = re.sub(r'\blr: float,', 'lr: float = ...,', re.sub(r'\blr: float$', 'lr: float = ...', arguments))
+                yield f'class {name}({base}):'
+                yield f'    def __init__(self, {arguments}, **options: Any) -> None: ...'
+
+    def file(self, path):
+        more = []
+        if path.name in ('functional.py', 'special.py', 'init.py'):
+            place = '..' if path.parent.name == 'nn' else '.'
+            own = [f.short for f in self.made.functions.values() if f.f['header'].startswith('adze/ops/')]
+            text = path.read_text(encoding='utf-8')
+            if path.name == 'functional.py':
+                more = [f'from {place}_adze import {n} as {n}' for n in own if f'def {n}(' not in text]
+                more += [f'def {kind}{n}d(*args: Any, **options: Any) -> Tensor: ...' for n in '123' for kind in
+                         ('conv', 'conv_transpose', 'max_pool', 'adaptive_max_pool', 'avg_pool')
+                         if f'{kind}{n}d' not in own]
+            elif path.name != 'linalg.py': # names that a loop takes from the extension
+                more = ['def __getattr__(name: str) -> Any: ...']
+        if path.name == 'optimizer.py':
+            more = list(self.classes('torch.optim.', 'Optimizer'))
+        if path.name == 'lr_scheduler.py':
+            more = [re.sub(r'optimizer: Any.*\) ->', 'optimizer: Any, *args: Any, **options: Any) ->', line)
+                    for line in self.classes('torch.optim.lr_scheduler.', 'LRScheduler')]
+        if path.name == '__init__.py' and path.parent.name == 'optim':
+            more = ['from .optimizer import *']
+        return written.file(path, more)
+
 
 def main():
     stubs = Stubs(json.loads(pathlib.Path(sys.argv[1]).read_text(encoding='utf-8')))
-    write(sys.argv[4], getattr(stubs, sys.argv[3])(pathlib.Path(sys.argv[2])))
+    package, folder = pathlib.Path(sys.argv[2]), sys.argv[3]
+    makers = {('.', '_adze'): stubs.extension, ('.', '__init__'): stubs.package, ('nn', '__init__'): stubs.layers}
+    for path in map(pathlib.Path, sys.argv[4:]):
+        maker = makers.get((folder, path.stem))
+        text = maker(package) if maker else stubs.file(package / folder / f'{path.stem}.py')
+        write(path, text if path.stem == '_adze' else written.plain(text))
 
 
 if __name__ == '__main__':

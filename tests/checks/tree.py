@@ -90,7 +90,7 @@ HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor", "typed": "tensor",
     "precision": "base", "real": "tensor", "sequences": "tensor", "fields": "tensor", "options": "tensor",
     "checks": "tensor",
-    "autograd": "autograd", "functional": "solvers", "loops": "solvers", "recurrence": "solvers", "solvers": "solvers", "ops": "ops",
+    "autograd": "autograd", "hooks": "autograd", "functional": "solvers", "loops": "solvers", "recurrence": "solvers", "solvers": "solvers", "ops": "ops",
     "custom": "autograd", "operator": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
     "data_parallel": "distributed", "io": "io", "export": "export", "plan": "plan",
