@@ -29,6 +29,7 @@ EXCEPTIONS = {
     'adz_data_parallel_no_sync': 'no_sync in PyTorch',
     'adz_lbfgs_set_scale': 'the optimizer borrows what the program has',
     'adz_levenberg_marquardt_set_bounds': 'the optimizer borrows what the program has',
+    'adz_set_hook_end': 'a hook has one end, which its owner knows',
     'adz_darts_set_mc_dropout': 'it sets several layers',
 }
 NUMBERS = ('int', 'int64_t', 'uint64_t', 'size_t')
