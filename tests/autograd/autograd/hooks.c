@@ -61,7 +61,7 @@ static void ends_of_hooks(void **state)
 {
     (void)state;
     int ends[4] = { 0 };
-    adz_scope *scope = adz_scope_open();
+    adz_scope *inner = adz_scope_open();
     adz_tensor *x = leaf(3, 1), *h = adz_mul_number(x, 5);
     uint64_t first = adz_register_hook(x, pass_on, &ends[0]);
     uint64_t after = adz_register_post_accumulate_grad_hook(x, note, &ends[1]);
@@ -73,6 +73,7 @@ static void ends_of_hooks(void **state)
     assert_int_equal(adz_set_hook_end(h, without, count_end), ADZ_OK);
     assert_int_equal(adz_set_hook_end(h, without, NULL), ADZ_OK);
     assert_int_equal(adz_set_hook_end(h, first, count_end), ADZ_ERR_ARGUMENT);
+    adz_error_clear();
     assert_int_equal(adz_set_hook_end(NULL, first, count_end), ADZ_ERR_NULL);
     adz_error_clear();
     assert_int_equal(adz_remove_hook(x, first), ADZ_OK);
@@ -80,7 +81,7 @@ static void ends_of_hooks(void **state)
     adz_tensor *loss = adz_square(h);
     assert_int_equal(adz_backward(loss), ADZ_OK);
     assert_int_equal(ends[1] + ends[2] + ends[3], 0);
-    adz_scope_close(scope);
+    adz_scope_close(inner);
     const int wanted[] = { 1, 1, 1, 0 };
     assert_memory_equal(ends, wanted, sizeof wanted);
 }
@@ -233,6 +234,7 @@ int hooks_tests(void)
         TEST(hooks_see_and_replace_gradients),
         TEST(a_gradient_in_the_callers_memory_is_copied),
         TEST(hooks_end_with_what_they_hang_on),
+        TEST(ends_of_hooks),
         TEST(gradients_that_are_held_stay),
         TEST(the_first_gradient_is_nobody_elses),
         TEST(a_failing_hook_leaves_no_gradient),
