@@ -124,9 +124,11 @@ ADZ_API void adz_scan_options_init(adz_scan_options *options, size_t size);
  *
  * With the option checkpoint (PyTorch: torch.utils.checkpoint, JAX: jax.checkpoint) the backward
  * calls the body a second time for each step, so `user` must live until then, and the body must do
- * the same again. Gradients have the bits of those without it. Generators have the states of the
- * first call. What a body changes beside its results is changed twice, such as the running
- * statistics of a batch norm. Without a graph, and in written files, the option does nothing.
+ * the same again: tensors without a gradient and numbers must be as they were, which nobody checks.
+ * Gradients have the bits of those without it; derivatives of derivatives are equal up to rounding.
+ * Generators have the states of the first call. What a body changes beside its results is changed
+ * twice, such as the running statistics of a batch norm. Without a graph, and in written files, the
+ * option does nothing.
  *
  * @param body       computes the next carries and the results of a step. The carries keep their
  *                   shapes and dtypes, and so do the results
