@@ -19,6 +19,7 @@ from shelves import shelf_of  # noqa: E402
 # in words what only a call can find out.
 LENGTHS = {
     ('adz_autograd_grad', 'results'): 'n_inputs',
+    ('adz_plan_run_batches', 'results'): 'the results of the plan',
     ('adz_loader_next', 'batch'): 'the tensors of the dataset',
     ('adz_loader_get_rows', 'batch'): 'the tensors of the dataset',
     ('adz_vjp_many', 'gradients'): 'n', ('adz_vjp_many', 'vectors'): 'n_results',

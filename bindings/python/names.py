@@ -37,6 +37,7 @@ LEFT_OUT = {
     r'adz_(root|odeint)': 'adz_root_many and adz_odeint_many, which adze.solvers calls',
     r'adz_odeint_events': 'its functions are called in a backward, after the call is over',
     r'adz_(plan_new|plan_new_many)': 'adze.capture',
+    r'adz_plan_run_batches': 'only the plan knows how many results there are; a loop around Plan.run',
     r'adz_optimizer_step_closure|adz_levenberg_marquardt_covariance': 'adze.optim',
     r'adz_(update_bn|module_visitor)': 'a loop of Python',
     r'adz_lr_warmup_\w+': 'schedules of C; adze.optim.lr_scheduler.LambdaLR takes a function of Python',
