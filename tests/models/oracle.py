@@ -51,6 +51,8 @@ def cases():
         'qwen2': lambda: qwen2(tie_word_embeddings=True),
         'qwen2_window': lambda: qwen2(use_sliding_window=True, sliding_window=3, max_window_layers=1),
         'qwen3': lambda: qwen3(attention_bias=True),
+        'gpt2': lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=37, n_positions=64, n_embd=12, n_layer=2, n_head=3, bos_token_id=1,
+                                                              eos_token_id=2)),
         'bert': lambda: t.BertModel(t.BertConfig(**SMALL, hidden_act='gelu_new')),
         'roberta': lambda: t.RobertaModel(t.RobertaConfig(**SMALL)),
         'distilbert': lambda: t.DistilBertModel(t.DistilBertConfig(vocab_size=37, dim=12, hidden_dim=20, n_layers=2, n_heads=4,
@@ -145,6 +147,8 @@ def inputs_of(model):
     mask = torch.ones(B, T, dtype=torch.int64)
     mask[1, T - 2:] = 0
     inputs = {'input_ids': ids, 'attention_mask': mask}
+    if config.model_type == 'gpt2': # adze's GPT-2 hides no tokens
+        del inputs['attention_mask']
     if hasattr(model, 'lm_head'):
         inputs['labels'] = ids.clone()
     else:

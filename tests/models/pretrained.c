@@ -135,6 +135,7 @@ static void caches(void **state)
     (void)state;
     caches_give_what_whole_calls_give("llama_tied");
     caches_give_what_whole_calls_give("qwen2_window");
+    caches_give_what_whole_calls_give("gpt2");
 }
 
 /* Tokens before the text, which the mask hides, change nothing if the positions are those of the
@@ -189,6 +190,12 @@ static void other_arguments_are_refused(void **state)
             3));
         expect_error(ADZ_ERR_SHAPE, "must be [2, 2, 1, 1, capacity, 4]");
     }
+    adz_module *gpt2 = open_as(golden("gpt2", ""), ADZ_F32);
+    mask = adz_zeros(ADZ_SHAPE(1, 3), ADZ_BOOL);
+    assert_null(
+        call(gpt2, (adz_named_tensor[]){ { "input_ids", ids }, { "attention_mask", mask } }, 2));
+    expect_error(ADZ_ERR_UNSUPPORTED, "attention_mask hides tokens, which GPT-2 cannot");
+    adz_module_release(&gpt2);
     adz_module *linear = adz_linear_new(2, 2, NULL);
     assert_null(adz_pretrained_cache_new(linear, 1, 1));
     expect_error(ADZ_ERR_ARGUMENT, "the module is a Linear, which has no cache");
@@ -316,6 +323,14 @@ static void other_configurations_are_refused(void **state)
         make_folder("llama_tied", changes[i].text, changes[i].other);
         expect_refused(changes[i].status, changes[i].says);
     }
+    make_folder("gpt2", "\"n_layer\": 2", "\"n_layer\": 9999");
+    expect_refused(ADZ_ERR_FORMAT, "there is no tensor transformer.h.2.ln_1.weight");
+    make_folder("gpt2", "\"n_positions\": 64", "\"n_positions\": 1000000");
+    expect_refused(ADZ_ERR_ARGUMENT, "n_positions is 1000000, but must be");
+    make_folder("gpt2", "\"scale_attn_weights\": true", "\"scale_attn_weights\": false");
+    expect_refused(ADZ_ERR_UNSUPPORTED, "scale_attn_weights is false");
+    make_folder("gpt2", "\"gelu_new\"", "\"gelu\"");
+    expect_refused(ADZ_ERR_UNSUPPORTED, "activation_function must be \"gelu_new\"");
     make_folder("qwen2_window", "\"sliding_window\": 3", "\"sliding_window\": null");
     expect_refused(ADZ_ERR_FORMAT, "has layers with a window, but no sliding_window");
     make_folder("qwen2_window", "\"sliding_attention\"", "\"linear_attention\"");

@@ -3,14 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "adze/autograd.h"
 #include "adze/nn/containers.h"
-#include "adze/nn/linear.h"
 #include "adze/ops/arithmetic.h"
-#include "adze/ops/compare.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/shape.h"
 #include "adze/ops/math.h"
+#include "pretrained/cache.h"
 #include "pretrained/causal_lm.h"
 #include "pretrained/decoder.h"
 #include "pretrained/families.h"
@@ -147,53 +145,6 @@ typedef struct {
     int64_t batch, length, seen; /* seen: positions in the cache */
 } call_arguments;
 
-/* Checks the cache [layers, 2, B, Hk, capacity, E] and the number of positions in it. */
-static bool check_cache(adz_module *self, call_arguments *a)
-{
-    const model_state *state = models_state(self);
-    const char *name = adz_module_name(self);
-    const adz_tensor *cache = a->cache;
-    if (models_is_none(cache)) {
-        a->seen = 0;
-        if (!models_is_none(a->past)) {
-            adz_error_format(name, ADZ_ERR_ARGUMENT, "past is given without a cache");
-            return false;
-        }
-        return true;
-    }
-    if (!adz_check_tensor(name, "cache", cache) || !adz_check_tensor(name, "past", a->past)) {
-        return false;
-    }
-    if (adz_is_grad_enabled()) {
-        adz_error_format(
-            name, ADZ_ERR_GRAPH, "a cache has no gradient: call the model in an ADZ_NO_GRAD block");
-        return false;
-    }
-    const int64_t layers = (int64_t)adz_module_child_count(models_child(self, LAYERS));
-    if (adz_tensor_rank(cache) != 6 || adz_tensor_size(cache, 0) != layers ||
-        adz_tensor_size(cache, 1) != 2 || adz_tensor_size(cache, 2) != a->batch ||
-        adz_tensor_size(cache, 3) != state->key_heads ||
-        adz_tensor_size(cache, 5) != state->head_dim) {
-        adz_error_format(name, ADZ_ERR_SHAPE,
-            "cache%s must be [%lld, 2, %lld, %lld, capacity, %lld]", adz_text_shape(cache),
-            (long long)layers, (long long)a->batch, (long long)state->key_heads,
-            (long long)state->head_dim);
-        return false;
-    }
-    if (adz_tensor_numel(a->past) != 1 || adz_tensor_dtype(a->past) != ADZ_I64) {
-        adz_error_format(name, ADZ_ERR_SHAPE, "past%s must be one int64", adz_text_shape(a->past));
-        return false;
-    }
-    a->seen = adz_item_i64(a->past);
-    if (a->seen < 0 || a->seen > adz_tensor_size(cache, 4) - a->length) {
-        adz_error_format(name, ADZ_ERR_ARGUMENT,
-            "%lld positions after a past of %lld do not fit the capacity of cache%s",
-            (long long)a->length, (long long)a->seen, adz_text_shape(cache));
-        return false;
-    }
-    return true;
-}
-
 static bool read_call(adz_module *self, const adz_values *in, call_arguments *a)
 {
     *a = (call_arguments){ .ids = adz_values_argument(in, 0, "input_ids"),
@@ -218,9 +169,14 @@ static bool read_call(adz_module *self, const adz_values *in, call_arguments *a)
             return false;
         }
     }
-    if (!check_cache(self, a)) {
+    const model_state *state = models_state(self);
+    const int64_t layers = (int64_t)adz_module_child_count(models_child(self, LAYERS));
+    models_cache_call call = { .cache = a->cache, .past = a->past };
+    if (!adzi_models_check_cache(self, &call,
+            ADZ_SHAPE(layers, 2, a->batch, state->key_heads, 0, state->head_dim), a->length)) {
         return false;
     }
+    a->seen = call.seen;
     a->mask = adzi_models_key_mask(self, a->mask, a->batch, a->seen + a->length);
     return a->mask != NULL;
 }
@@ -345,29 +301,6 @@ adz_shape adzi_models_cache_shape(const adz_module *module, int64_t batch, int64
         state->key_heads, capacity, state->head_dim);
 }
 
-/* The head, whose weight is that of the tokens if both are tied. */
-static adz_module *head_new(models_weights *w, const decoder_config *c, adz_module *model)
-{
-    if (!c->tie_word_embeddings) {
-        return adzi_models_linear(w, "lm_head", c->hidden_size, c->vocab_size, false);
-    }
-    adz_linear_options o = ADZ_LINEAR_OPTIONS;
-    o.bias = false;
-    o.dtype = w->dtype;
-    adz_tensor *table = adz_module_parameter_at(models_child(model, EMBED_TOKENS), 0);
-    if (adzi_models_has(w, "lm_head", "weight")) { /* some files have it twice */
-        adz_tensor *own = adzi_models_take(w, "lm_head", "weight", adz_tensor_shape(table));
-        if (own == NULL || !adz_equal(own, table)) {
-            return models_fail(w->op, ADZ_ERR_FORMAT,
-                "%s: lm_head.weight is not model.embed_tokens.weight, but config.json has tie_word_embeddings",
-                w->file);
-        }
-    }
-    adz_module *self = adz_linear_new(0, 0, &o);
-    return adzi_models_or_free(
-        self != NULL && adz_module_set_parameter(self, "weight", table) != NULL, self);
-}
-
 static adz_module *build(models_weights *w, const models_json *config, const char *architecture)
 {
     const models_json type = adzi_models_json_member(config, "model_type");
@@ -389,8 +322,11 @@ static adz_module *build(models_weights *w, const models_json *config, const cha
         adz_module_release(&model);
         return NULL;
     }
-    const bool good = adzi_models_add(self, "model", model) &&
-                      adzi_models_add(self, "lm_head", head_new(w, &c, model));
+    const bool good =
+        adzi_models_add(self, "model", model) &&
+        adzi_models_add(self, "lm_head",
+            adzi_models_head(w, adz_module_parameter_at(models_child(model, EMBED_TOKENS), 0),
+                c.tie_word_embeddings));
     return adzi_models_or_free(good, self);
 }
 

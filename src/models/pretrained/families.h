@@ -19,6 +19,7 @@ typedef struct models_family {
 
 extern const models_family adzi_models_decoders[]; /* ended by a row without a model_type */
 extern const models_family adzi_models_encoders[];
+extern const models_family adzi_models_gpt2[];
 
 /** Whether a name ends in a text. */
 bool adzi_models_ends_in(const char *name, const char *end);

@@ -6,6 +6,7 @@
 #include "adze/options.h"
 #include "pretrained/causal_lm.h"
 #include "pretrained/families.h"
+#include "pretrained/gpt2.h"
 #include "pretrained/open.h"
 
 enum { MOST_CONFIG = 1 << 22, PATH = 1024 }; /* bytes of a config.json and of a path */
@@ -46,7 +47,8 @@ static const models_family *family_of(const models_json *config, const char **ar
     if (*architecture == NULL) {
         return NULL;
     }
-    const models_family *const tables[] = { adzi_models_decoders, adzi_models_encoders };
+    const models_family *const tables[] = { adzi_models_decoders, adzi_models_encoders,
+        adzi_models_gpt2 };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; ++i) {
         for (const models_family *f = tables[i]; f->model_type != NULL; ++f) {
             if (strcmp(f->model_type, type) == 0 && has(f->architecture, *architecture)) {
@@ -135,11 +137,13 @@ adz_tensor *adz_pretrained_cache_new(adz_module *module, int64_t batch, int64_t 
         !adz_check_size(name, "capacity", capacity, 0)) {
         return NULL;
     }
-    if (!adzi_models_is_causal_lm(module)) {
+    const bool gpt2 = adzi_models_is_gpt2(module);
+    if (!gpt2 && !adzi_models_is_causal_lm(module)) {
         return models_fail(name, ADZ_ERR_ARGUMENT, "the module is a %s, which has no cache",
             adz_module_name(module));
     }
     adz_tensor_list parameters = adz_module_parameters(module);
-    return adz_zeros(adzi_models_cache_shape(module, batch, capacity),
+    return adz_zeros(gpt2 ? adzi_models_gpt2_cache_shape(module, batch, capacity)
+                          : adzi_models_cache_shape(module, batch, capacity),
         parameters.count > 0 ? adz_tensor_dtype(parameters.items[0]) : ADZ_F32);
 }

@@ -41,6 +41,32 @@ adz_module *adzi_models_linear(
     return adzi_models_or_free(good, self);
 }
 
+adz_module *adzi_models_head(models_weights *w, adz_tensor *table, bool tied)
+{
+    static const char path[] = "lm_head";
+    if (table == NULL) {
+        return NULL;
+    }
+    if (!tied) {
+        return adzi_models_linear(
+            w, path, adz_tensor_size(table, 1), adz_tensor_size(table, 0), false);
+    }
+    if (adzi_models_has(w, path, "weight")) { /* some files have it twice */
+        adz_tensor *own = adzi_models_take(w, path, "weight", adz_tensor_shape(table));
+        if (own == NULL || !adz_equal(own, table)) {
+            return models_fail(w->op, ADZ_ERR_FORMAT,
+                "%s: lm_head.weight is not the weight of the tokens, but config.json ties both",
+                w->file);
+        }
+    }
+    adz_linear_options o = ADZ_LINEAR_OPTIONS;
+    o.bias = false;
+    o.dtype = w->dtype;
+    adz_module *self = adz_linear_new(0, 0, &o);
+    return adzi_models_or_free(
+        self != NULL && adz_module_set_parameter(self, "weight", table) != NULL, self);
+}
+
 static adz_tensor *look_up(adz_module *self, adz_tensor *ids)
 {
     adz_tensor *rows = adz_embedding(ids, adz_module_parameter_at(self, 0), NULL);

@@ -11,6 +11,10 @@
 adz_module *adzi_models_linear(
     models_weights *weights, const char *path, int64_t in, int64_t out, bool bias);
 
+/** The head of a language model: a linear layer without a bias from the features of the tokens'
+ * table to its rows. Its weight is the table if both are tied, else that of lm_head. */
+adz_module *adzi_models_head(models_weights *weights, adz_tensor *table, bool tied);
+
 /** A table of the weight PATH.weight[rows, width], in which ids are looked up. */
 adz_module *adzi_models_table(
     models_weights *weights, const char *path, int64_t rows, int64_t width);
