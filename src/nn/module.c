@@ -2,6 +2,7 @@
  * References are in references.c, calls in call.c, walks over a whole tree in listing.c and
  * apply.c. */
 #include "nn/module.h"
+#include "ops/convert/q8_0.h"
 #include "base/capture.h"
 
 #include <string.h>
@@ -41,11 +42,18 @@ bool adzi_module_may_store(const adz_module *module, size_t i)
     return i < 32 && (module->type.half_parameters >> i & 1) != 0;
 }
 
-/* True for a weight in half precision, if the module's type declares that it reads it. */
+bool adzi_module_may_store_blocks(const adz_module *module, size_t i)
+{
+    return i < 32 && (module->type.block_parameters >> i & 1) != 0;
+}
+
+/* True for a weight in half precision or in blocks of Q8_0, if the module's type declares that it
+ * reads it. */
 static bool is_stored_weight(const adz_module *module, const char *name, const adz_tensor *t)
 {
     const size_t i = adzi_module_position(module, ADZI_PARAMETER, name, strlen(name));
-    return adzi_is_half((adz_dtype)t->dtype) && adzi_module_may_store(module, i);
+    return adzi_is_q8_0(t) ? adzi_module_may_store_blocks(module, i)
+                           : adzi_is_half((adz_dtype)t->dtype) && adzi_module_may_store(module, i);
 }
 
 /* A parameter or buffer that a program gives to a module. */

@@ -83,6 +83,9 @@ struct adz_module {
 /** True if parameter i may be in half precision: adz_module_type.half_parameters. */
 bool adzi_module_may_store(const adz_module *module, size_t i);
 
+/** True if parameter i may be in blocks of Q8_0: adz_module_type.block_parameters. */
+bool adzi_module_may_store_blocks(const adz_module *module, size_t i);
+
 /* Note [When a listing is stale]
  * A module can stand in several trees and does not know them, so it cannot report a change to the
  * roots. Instead every change takes a number from one process-wide counter. The largest number in

@@ -199,6 +199,9 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
     t->data = value->data;
     t->dtype = value->dtype;
     t->is_view = false;
+    t->rank = value->rank; /* weights in blocks have another shape than weights */
+    t->numel = value->numel;
+    memcpy(t->sizes, value->sizes, sizeof t->sizes);
     memcpy(t->strides, value->strides, sizeof t->strides);
     /* A joined header lies in the block of its own storage, so it keeps that reference. */
     if (!(t->joined && before == adzi_home(t))) {

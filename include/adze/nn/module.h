@@ -402,6 +402,17 @@ ADZ_API adz_status adz_module_to(adz_module *module, adz_dtype dtype);
 ADZ_API adz_status adz_module_store_weights(adz_module *module, adz_dtype dtype);
 
 /**
+ * adz_module_store_weights in blocks of Q8_0 (adz_quantize_q8_0), for 1.06 bytes per weight. The
+ * weight w[H, D] becomes u8[H, D / 32, 34], also in states and files. adz_module_to converts back.
+ *
+ * @param module  any module whose weights are f32, in half precision or in blocks
+ * @return        ADZ_OK; with nothing changed ADZ_ERR_SHAPE (a row is no multiple of 32 weights),
+ *                ADZ_ERR_UNSUPPORTED (a type without block_parameters, as GPT-2's Conv1D), or an
+ *                error of adz_module_store_weights
+ */
+ADZ_API adz_status adz_module_quantize_weights(adz_module *module);
+
+/**
  * A deep copy: parameters and buffers copied, without gradients. What occurs several times
  * occurs as often in the copy, as one object.
  *

@@ -141,6 +141,11 @@ typedef struct adz_module_type {
      * returns their number; 0 if the module is no cell. adz_recurrent_new makes a layer of such a
      * module. */
     size_t (*cell_states)(adz_module *self, adz_cell_state *states);
+
+    /** Declares which parameters adz_module_quantize_weights may store in blocks of Q8_0, with the
+     * bits of half_parameters. `forward` may only give such a parameter to adz_linear as its
+     * weight, or convert what it reads of it with adz_dequantize_q8_0. */
+    uint32_t block_parameters;
 } adz_module_type;
 
 /**
@@ -176,7 +181,8 @@ ADZ_API const adz_module_type *adz_module_type_of(const adz_module *module);
  * @param name    not empty, without a dot, not taken by a parameter, buffer or child; copied
  * @param t       a contiguous f32 or f64 leaf, kept; it starts to want a gradient. One that is
  *                another module's parameter too is tied: listed once, saved under each name.
- *                f16 and bf16, without a gradient, where the type's half_parameters allow them.
+ *                f16, bf16 and blocks of Q8_0, without a gradient, where the type's
+ *                half_parameters and block_parameters allow them.
  *                ADZ_NONE keeps the position of a parameter that is left out.
  * @return        t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the name),
  *                ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous) or

@@ -24,6 +24,41 @@ extern "C" {
  */
 ADZ_API adz_tensor *adz_to(adz_tensor *x, adz_dtype dtype);
 
+/** Weights in a block of Q8_0, and bytes of a block: 1.06 bytes per weight. */
+#define ADZ_Q8_0_VALUES 32
+#define ADZ_Q8_0_BYTES  34
+
+/**
+ * Weights in blocks of Q8_0, as GGUF files hold them: 32 values become a scale in f16, lowest byte
+ * first, and 32 signed bytes q.
+ *
+ *     scale = max |x| / 127,   q = x / scale, rounded to the nearest, ties away from zero
+ *
+ * An error of a weight is at most half a scale. adz_linear reads such weights where they are. A
+ * block with NaN or an infinity, or with a magnitude above 127 * 65504, gets a scale that is not
+ * finite.
+ *
+ * @param x  x[..., D], f32, rank 1 to 7; D is a multiple of 32
+ * @return   u8[..., D / 32, 34], borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ */
+ADZ_API adz_tensor *adz_quantize_q8_0(adz_tensor *x);
+
+/**
+ * The weights that blocks of Q8_0 stand for.
+ *
+ *     y = scale * q
+ *
+ * Every such value is exact in f32.
+ *
+ * @param x  u8[..., B, 34], rank 2 to 8, as adz_quantize_q8_0 makes it
+ * @return   f32[..., 32 B], borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad     none
+ */
+ADZ_API adz_tensor *adz_dequantize_q8_0(adz_tensor *x);
+
 /**
  * A contiguous copy.
  *

@@ -38,8 +38,12 @@ ADZ_API adz_tensor *adz_matmul(adz_tensor *a, adz_tensor *b);
  *
  *     y[..., H] = x[..., D] w[H, D]^T + b[H]
  *
+ * Blocks of Q8_0 (adz_quantize_q8_0) are widened while they are read, too. The result has the bits
+ * of a product with adz_dequantize_q8_0(weight).
+ *
  * @param x       rank 1 to 8, f32 or f64
- * @param weight  w[H, D], of x's dtype, or f16 or bf16 with an f32 x, as in adz_matmul
+ * @param weight  w[H, D], of x's dtype; with an f32 x also f16 or bf16, as in adz_matmul, or blocks
+ *                of Q8_0, u8[H, D / 32, 34]
  * @param bias    b[H] of x's dtype, or ADZ_NONE
  * @return        y, borrowed from the scope, or NULL
  * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
@@ -56,7 +60,7 @@ ADZ_API adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bi
  *     y[..., H] = max(0, x[..., D] w[H, D]^T + b[H])
  *
  * @param x       x[..., D], rank 1 to 8, f32 or f64
- * @param weight  w[H, D], of x's dtype, or f16 or bf16 with an f32 x, as in adz_matmul
+ * @param weight  w[H, D] or blocks of Q8_0, as in adz_linear
  * @param bias    b[H] of x's dtype, or ADZ_NONE
  * @return        y, with the bits of adz_relu(adz_linear(x, weight, bias)), borrowed from the
  *                scope, or NULL

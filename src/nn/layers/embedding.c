@@ -6,8 +6,11 @@
 
 #include "adze/nn/init.h"
 #include "adze/ops/convert.h"
+#include "adze/ops/index.h"
+#include "adze/ops/shape.h"
 #include "nn/layers/embedding.h"
 #include "nn/module.h"
+#include "ops/convert/q8_0.h"
 #include "base/error.h"
 #include "adze/options.h"
 
@@ -30,10 +33,30 @@ static const adz_field fields[] = {
 
 ADZ_OPTIONS_TABLE(adz_embedding_module_options, ADZ_EMBEDDING_MODULE_OPTIONS, fields)
 
+/* Rows of a table in blocks of Q8_0: their bytes are looked up, and then widened. */
+static adz_tensor *from_blocks(
+    adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options)
+{
+    const int64_t blocks = weight->sizes[1];
+    adz_tensor *rows = adz_reshape(weight, ADZ_SHAPE(weight->sizes[0], blocks * ADZI_Q8_0_BYTES));
+    adz_tensor *y = rows != NULL ? adz_embedding(ids, rows, options) : NULL;
+    if (y == NULL) {
+        return NULL;
+    }
+    adz_shape shape = adz_shape_of(y->rank, y->sizes);
+    shape.sizes[shape.rank - 1] = blocks;
+    shape.sizes[shape.rank++] = ADZI_Q8_0_BYTES;
+    return adz_dequantize_q8_0(adz_reshape(y, shape));
+}
+
 static adz_tensor *forward(adz_module *self, adz_tensor *ids)
 {
     const embedding_state *state = self->state;
-    adz_tensor *y = adz_embedding(ids, adzi_parameter(self, 0), &state->options);
+    adz_tensor *weight = adzi_parameter(self, 0);
+    if (weight != NULL && adzi_is_q8_0(weight)) {
+        return from_blocks(ids, weight, &state->options);
+    }
+    adz_tensor *y = adz_embedding(ids, weight, &state->options);
     return y != NULL && adzi_is_half((adz_dtype)y->dtype) ? adz_to(y, ADZ_F32) : y;
 }
 
@@ -65,6 +88,7 @@ static const adz_module_type embedding_type = {
     .reset_parameters = reset_parameters,
     ADZI_MODULE_FIELDS(fields),
     .half_parameters = 1,
+    .block_parameters = 1,
 };
 
 adz_status adz_embedding_get_options(

@@ -7,6 +7,7 @@
 #include "adze/nn/init.h"
 #include "adze/ops/linalg.h"
 #include "nn/module.h"
+#include "ops/convert/q8_0.h"
 #include "base/error.h"
 #include "adze/options.h"
 
@@ -56,8 +57,9 @@ static adz_status reset_parameters(adz_module *self)
 static size_t extra_repr(adz_module *self, char *buffer, size_t size)
 {
     const adz_tensor *weight = adzi_parameter(self, WEIGHT);
+    const int64_t in = weight->sizes[1] * (adzi_is_q8_0(weight) ? ADZI_Q8_0_VALUES : 1);
     return (size_t)snprintf(buffer, size, "in_features=%lld, out_features=%lld, bias=%s",
-        (long long)weight->sizes[1], (long long)weight->sizes[0],
+        (long long)in, (long long)weight->sizes[0],
         adzi_text_bool(!adzi_is_none(adzi_parameter(self, BIAS))));
 }
 
@@ -66,6 +68,7 @@ static size_t extra_repr(adz_module *self, char *buffer, size_t size)
         .size = sizeof(adz_module_type), .name = (its_name), .forward = forward, \
         .reset_parameters = reset_parameters, .extra_repr = extra_repr,          \
         .linear_parts = linear_parts, .half_parameters = 1u << WEIGHT,           \
+        .block_parameters = 1u << WEIGHT,                                        \
     }
 
 static const adz_module_type linear_type = LINEAR_TYPE("Linear");

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ops/convert/q8_0.h"
 #include "ops/linalg/matmul.h"
 #include "ops/reduction/sum.h"
 #include "base/context.h"
@@ -55,6 +56,7 @@ adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g
     if (adzi_needs(node, X)) {
         /* dx = dy w, in the shape of x. */
         adz_tensor *weight = adzi_saved_input(node, WEIGHT);
+        weight = weight != NULL && adzi_is_q8_0(weight) ? adz_dequantize_q8_0(weight) : weight;
         dx[X] = adz_reshape(adzi_matmul(rows, false, weight, false), adzi_input_shape(node, X));
         if (dx[X] == NULL) {
             return adzi_status(NULL);
@@ -76,17 +78,31 @@ adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g
     return ADZ_OK;
 }
 
+adz_tensor *adzi_linear_matrix(const char *op, adz_tensor *weight, adzi_matrix *matrix)
+{
+    if (weight == NULL || !adzi_is_q8_0(weight)) {
+        return adzi_matrix_of(op, weight, matrix);
+    }
+    weight = adzi_compact(op, weight);
+    if (weight != NULL) {
+        *matrix = (adzi_matrix){ .data = weight->data,
+            .stored = ADZI_STORED_Q8_0,
+            .ld = weight->sizes[1] > 0 ? weight->sizes[1] * ADZI_Q8_0_VALUES : 1 };
+    }
+    return weight;
+}
+
 /* dx[N, D] = g[N, H] w[H, D] as one product off the tape. A weight that is a transposed view, as in
  * GPT-2, is read where it is. Any other layout that BLAS cannot read is copied first. */
 static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
 {
     adzi_matrix m;
-    adz_tensor *w = adzi_matrix_of(node->op->name, adzi_saved_input(node, WEIGHT), &m);
-    if (w == NULL) {
+    if (adzi_linear_matrix(node->op->name, adzi_saved_input(node, WEIGHT), &m) == NULL) {
         return NULL;
     }
     adz_dtype dtype = (adz_dtype)g->dtype;
-    int64_t sizes[ADZ_MAX_RANK], d = w->sizes[1];
+    const adz_shape shape = adzi_input_shape(node, X);
+    int64_t sizes[ADZ_MAX_RANK], d = shape.sizes[shape.rank - 1];
     memcpy(sizes, g->sizes, sizeof sizes);
     sizes[g->rank - 1] = d;
     /* The product writes dx in the shape of x; leading dimensions are rows. */
@@ -343,13 +359,15 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 /* Checks shapes and dtypes, and names both operands in the message. `op` is the operator that
  * contains the affine map: linear or linear_relu. Nothing is promoted: the three inputs must have
- * one dtype, except that an f32 x takes a weight in half precision. */
+ * one dtype, except that an f32 x takes a weight in half precision or in blocks of Q8_0. */
 static bool check(
     const char *op, const adz_tensor *x, const adz_tensor *weight, const adz_tensor *bias)
 {
-    if (weight->rank != 2 || x->rank < 1 || x->sizes[x->rank - 1] != weight->sizes[1]) {
+    const bool blocks = adzi_is_q8_0(weight) && weight->rank == 3;
+    const int64_t in = weight->rank > 1 ? weight->sizes[1] * (blocks ? ADZI_Q8_0_VALUES : 1) : 0;
+    if ((weight->rank != 2 && !blocks) || x->rank < 1 || x->sizes[x->rank - 1] != in) {
         adzi_error(op, ADZ_ERR_SHAPE,
-            "x%s and weight%s do not fit: weight is [out, in] and x's last size is in",
+            "x%s and weight%s do not fit: weight is [out, in], or blocks of Q8_0 [out, in / 32, 34], and x's last size is in",
             adzi_text_shape(x), adzi_text_shape(weight));
         return false;
     }
@@ -358,8 +376,9 @@ static bool check(
             adzi_text_shape(bias), adzi_text_shape(weight));
         return false;
     }
-    const bool half = x->dtype == ADZ_F32 && adzi_is_half((adz_dtype)weight->dtype);
-    if ((x->dtype != weight->dtype && !half) || (!adzi_is_none(bias) && bias->dtype != x->dtype)) {
+    const bool stored = x->dtype == ADZ_F32 && (blocks || adzi_is_half((adz_dtype)weight->dtype));
+    if ((x->dtype != weight->dtype && !stored) ||
+        (!adzi_is_none(bias) && bias->dtype != x->dtype)) {
         adzi_error(op, ADZ_ERR_DTYPE, "x is %s, weight %s%s%s; convert one with adz_to",
             adz_dtype_name((adz_dtype)x->dtype), adz_dtype_name((adz_dtype)weight->dtype),
             adzi_is_none(bias) ? "" : ", bias ",
@@ -369,11 +388,21 @@ static bool check(
     return true;
 }
 
+/* Exported files have products of one dtype only, so a trace sees the conversion of blocks. */
+static bool take_blocks(adzi_call *call)
+{
+    if (call->thread->tracer != NULL) {
+        call->in[WEIGHT] = adz_dequantize_q8_0(call->in[WEIGHT]);
+    }
+    return call->in[WEIGHT] != NULL;
+}
+
 bool adzi_linear_check(adzi_call *call)
 {
     const adz_tensor *weight = call->in[WEIGHT];
     return adzi_want_float(call, X) && check(call->op->name, call->in[X], weight, call->in[BIAS]) &&
-           (!adzi_is_half((adz_dtype)weight->dtype) || adzi_take_half(call, WEIGHT));
+           (!adzi_is_half((adz_dtype)weight->dtype) || adzi_take_half(call, WEIGHT)) &&
+           (!adzi_is_q8_0(weight) || take_blocks(call));
 }
 
 adz_status adzi_linear_shape(adz_result *y, const char *op, adz_tensor *const *in)
@@ -417,7 +446,7 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *weight)
 {
     (void)y;
-    return adzi_matrix_of(call->op->name, in[WEIGHT], weight) != NULL;
+    return adzi_linear_matrix(call->op->name, in[WEIGHT], weight) != NULL;
 }
 
 static void save(adzi_call *call, adz_tensor *const *y, const void *weight)

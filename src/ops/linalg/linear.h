@@ -18,14 +18,14 @@ bool adzi_linear_check(adzi_call *call);
 adz_status adzi_linear_shape(adz_result *y, const char *op, adz_tensor *const *in);
 
 /** The product that computes y. x and the bias are contiguous, and `weight` is the matrix of
- * adzi_matrix_of, which may be a copy. The weight is passed to the product as it is stored: [H, D]
- * read as its transpose, or a transposed view read as [D, H]. Leading dimensions of 0 are not
+ * adzi_linear_matrix, which may be a copy. The weight is passed to the product as it is stored: [H,
+ * D] read as its transpose, or a transposed view read as [D, H]. Leading dimensions of 0 are not
  * allowed in BLAS, so empty matrices get 1. Inlined, because a call would copy the struct. */
 static inline adzi_gemm_args adzi_linear_product(
     const adz_tensor *y, adz_tensor *const *in, const adzi_matrix *weight)
 {
     const adz_tensor *x = in[ADZI_LINEAR_X], *bias = in[ADZI_LINEAR_BIAS];
-    const int64_t h = in[ADZI_LINEAR_WEIGHT]->sizes[0], d = in[ADZI_LINEAR_WEIGHT]->sizes[1];
+    const int64_t h = in[ADZI_LINEAR_WEIGHT]->sizes[0], d = x->sizes[x->rank - 1];
     /* One product over all rows, so there is no batch. */
     return (adzi_gemm_args){ .dtype = (adz_dtype)x->dtype,
         .tb = !weight->transposed,
@@ -43,6 +43,10 @@ static inline adzi_gemm_args adzi_linear_product(
         .bias = adzi_is_none(bias) ? NULL : bias->data,
         .batch = 1 };
 }
+
+/** The weight as the product reads it, copied first if it cannot be read where it is. Blocks of
+ * Q8_0 count as [H, D]. Returns the weight or the copy; NULL if memory was refused. */
+adz_tensor *adzi_linear_matrix(const char *op, adz_tensor *weight, adzi_matrix *matrix);
 
 /** The step `save` of a call: what the gradients below read. */
 void adzi_linear_save(adzi_call *call);

@@ -130,7 +130,7 @@ static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
 {
     linear_relu_call *c = block;
     (void)y;
-    return adzi_matrix_of(call->op->name, in[ADZI_LINEAR_WEIGHT], &c->weight) != NULL;
+    return adzi_linear_matrix(call->op->name, in[ADZI_LINEAR_WEIGHT], &c->weight) != NULL;
 }
 
 static void save(adzi_call *call, adz_tensor *const *y, const void *block)

@@ -17,7 +17,7 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb);
 typedef struct adzi_matrix {
     const void *data;
     bool transposed; /* stored column by column */
-    uint8_t stored;  /* as adzi_gemm_args.a_stored: its dtype if that is half precision, else 0 */
+    uint8_t stored;  /* as adzi_gemm_args.a_stored */
     int64_t ld;      /* the leading dimension: elements from one stored row to the next */
 } adzi_matrix;
 

@@ -6,6 +6,7 @@
 
 #include "base/threads/parallel.h"
 #include "tensor/gemm/gemm.h"
+#include "tensor/kernel/q8_0.h"
 #include "tensor/tensor.h"
 
 /* Note [Cutting products]
@@ -81,13 +82,15 @@ static inline int64_t adzi_gemm_item_size(const adzi_gemm_args *g)
     return g->dtype == ADZ_F32 ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
 }
 
-/** The address of an element that lies so many elements after another one. `stored` is F16 or BF16
- * for an operand that is stored as such, else 0. */
+/** The address of an element that lies so many elements after another one. `stored` is that of an
+ * operand, as in adzi_gemm_args, else 0. In blocks both elements begin one. */
 static inline const void *adzi_gemm_at(
     const adzi_gemm_args *g, uint8_t stored, const void *base, int64_t elements)
 {
-    const int64_t size = adzi_is_half((adz_dtype)stored) ? 2 : adzi_gemm_item_size(g);
-    return (const char *)base + elements * size;
+    if (stored == ADZI_STORED_Q8_0) {
+        return (const char *)base + adzi_q8_0_offset(elements);
+    }
+    return (const char *)base + elements * (stored != 0 ? 2 : adzi_gemm_item_size(g));
 }
 
 /** A rectangle of one item's C as a separate product, with a batch of 1 and without `relu`. */

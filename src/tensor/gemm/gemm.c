@@ -82,7 +82,7 @@ static bool is_small(const adzi_gemm_args *g)
  */
 static bool run_small(const adzi_gemm_args *g)
 {
-    if (adzi_gemm_has_half(g)) {
+    if (adzi_gemm_has_stored(g)) {
         return adzi_gemm_loops_run_small(g);
     }
     adzi_launch(KERNEL_FOR(gemm_small, g->dtype), adzi_gemm_args, g, g->batch,
@@ -100,7 +100,8 @@ static bool suits_blas(const adzi_gemm_args *g)
 
 static bool run_blas(const adzi_gemm_args *g)
 {
-    return adzi_gemm_has_half(g) ? adzi_gemm_run_copies(g, false, adzi_blas_run) : adzi_blas_run(g);
+    return adzi_gemm_has_stored(g) ? adzi_gemm_run_copies(g, false, adzi_blas_run)
+                                   : adzi_blas_run(g);
 }
 
 /* True if the elements of C are dot products of rows that are contiguous along k, and the rows of
@@ -223,7 +224,7 @@ static void run(const adzi_gemm_args *args, bool may_round)
         g.a = g.b = g.c;
     }
     if (g.k == 0 || g.alpha == 0) { /* nothing is read, so nothing is widened */
-        g.a_stored = g.b_stored = ADZ_F32;
+        g.a_stored = g.b_stored = 0;
     }
     g.lda = tidy(g.lda, g.ta ? g.k : g.m, g.ta ? g.m : g.k);
     g.ldb = tidy(g.ldb, g.tb ? g.n : g.k, g.tb ? g.k : g.n);

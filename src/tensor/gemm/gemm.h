@@ -37,6 +37,7 @@
  *     gemm_small     gemm.kernel.c            gemm_tile.kernel.h: the tile in registers, add_tile
  *                                             gemm_dots.kernel.h: row_sums
  *     gemm_few_rows  gemm.kernel.c            gemm_dots.kernel.h: block_of_dots
+ *                                             gemm_q8_0.kernel.h: add_blocks
  *     gemm_sum_rows  gemm.kernel.c            gemm_sums.kernel.h: add_rows
  *     gemm_blocked   gemm_blocked.kernel.c    gemm_tile.kernel.h: add_tile
  *                                             gemm_pack.kernel.h: copies of A and B
@@ -68,6 +69,11 @@
 #include "adze/base.h"
 #include "base/threads/addresses.h"
 
+/** Beside ADZ_F16 and ADZ_BF16 a way in which an operand of an f32 product may be stored: blocks of
+ * 32 weights in 34 bytes (tensor/kernel/q8_0.h). Its rows are whole blocks, so their length, the
+ * leading dimension and the strides are multiples of 32. */
+enum { ADZI_STORED_Q8_0 = 16 };
+
 /**
  * One product, or a batch of products of one shape, all matrices stored by rows:
  *
@@ -79,13 +85,14 @@
  * batch begins i * stride_a elements after a, i * stride_b after b and i * stride_c after c. A
  * stride of 0 repeats an operand. The items of C must not overlap each other or an operand.
  *
- * An operand of an f32 product may be stored in half precision, see Note [Operands in half
- * precision] in half.c. Strides and leading dimensions count its own elements.
+ * An operand of an f32 product may be stored in half precision or in blocks, see Note [Operands in
+ * half precision] in half.c. Strides and leading dimensions count its own elements.
  */
 typedef struct adzi_gemm_args {
     adz_dtype dtype;            /**< of A, B, C and bias: F32, F64, I32, I64 or U8 */
     bool ta, tb;                /**< A is stored [k, m], B is stored [n, k] */
-    uint8_t a_stored, b_stored; /**< ADZ_F16 or ADZ_BF16 if A or B is stored as such, else 0 */
+    uint8_t a_stored, b_stored; /**< ADZ_F16, ADZ_BF16 or ADZI_STORED_Q8_0 if A or B is stored as
+                                     such, else 0 */
     int64_t m, n, k;            /**< 0 or more */
     double alpha;               /**< factor of the product */
     const void *a;              /**< stored [m, k] or [k, m] */

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "tensor/gemm/gemm_product.kernel.h"
-#include "tensor/kernel/half.h"
+#include "tensor/kernel/q8_0.h"
 
 enum {
     TILE_ROWS = 4,    /* rows of C in registers at a time */

@@ -333,16 +333,18 @@ NOINLINE void KERNEL(put_block)(
     }
 }
 
-/* The dot products of a block with `rows` rows of x. The registers of a group take turns: each
- * passes over all of k, because the sums of one fill the registers. The first pass of the first
- * block of rows of x prefetches B, because the processor stops at the end of each short row. */
-INLINE void KERNEL(block_of_dots)(
-    const product *g, int64_t i, int64_t j, const int rows, const int stored)
+#if ELEM_IS_F32
+#include "tensor/gemm/gemm_q8_0.kernel.h"
+#endif
+
+/* The sums of a block of dot products. The registers of a group take turns: each passes over all of
+ * k, because the sums of one fill the registers. If `fetch` is set, the first pass prefetches B,
+ * because the processor stops at the end of each short row. */
+INLINE void KERNEL(sum_vectors)(VEC kept[DOT_ROWS][4][REGS], const product *g,
+    const KERNEL(dots_block) * of, const bool fetch, const int rows, const int stored)
 {
     const VEC zero = { 0 };
-    const KERNEL(dots_block) of = KERNEL(dots_block_at)(g, i, j);
     const int64_t end = g->k - g->k % GW;
-    VEC kept[DOT_ROWS][4][REGS];
     for (int q = 0; q < REGS; ++q) {
         VEC s[DOT_ROWS][4];
         ADZI_UNROLLED_FOR(int r = 0; r < rows; ++r)
@@ -350,17 +352,17 @@ INLINE void KERNEL(block_of_dots)(
             s[r][0] = s[r][1] = s[r][2] = s[r][3] = zero;
         }
         int64_t p = q * VW;
-        if (i == 0 && q == 0) {
+        if (fetch && q == 0) {
             /* To the end of these rows of B, and then from the begin of the next four. */
             int64_t ahead = DOTS_AHEAD, to = g->k - ahead < end ? g->k - ahead : end;
             for (; p < end; to = end, ahead += 4 * g->ldb - g->k) {
-                p = KERNEL(add_whole_dots)(s, g, &of, p, to, true, ahead, rows, stored);
+                p = KERNEL(add_whole_dots)(s, g, of, p, to, true, ahead, rows, stored);
             }
         }
-        p = KERNEL(add_whole_dots)(s, g, &of, p, end, false, 0, rows, stored);
+        p = KERNEL(add_whole_dots)(s, g, of, p, end, false, 0, rows, stored);
         if (end < g->k) {
             const int lanes = KERNEL(lanes_of)((int)(g->k - end), q);
-            KERNEL(add_dots)(s, g, &of, p, (KERNEL(shape)){ rows, 4, false, lanes }, stored);
+            KERNEL(add_dots)(s, g, of, p, (KERNEL(shape)){ rows, 4, false, lanes }, stored);
         }
         ADZI_UNROLLED_FOR(int r = 0; r < rows; ++r)
         {
@@ -369,6 +371,22 @@ INLINE void KERNEL(block_of_dots)(
                 kept[r][c][q] = s[r][c];
             }
         }
+    }
+}
+
+/* The dot products of a block with `rows` rows of x. The first block of rows of x prefetches B. */
+INLINE void KERNEL(block_of_dots)(
+    const product *g, int64_t i, int64_t j, const int rows, const int stored)
+{
+    const KERNEL(dots_block) of = KERNEL(dots_block_at)(g, i, j);
+    VEC kept[DOT_ROWS][4][REGS];
+#if ELEM_IS_F32
+    if (stored == ADZI_STORED_Q8_0) {
+        KERNEL(sum_blocks)(kept, g, &of, i == 0, rows);
+    } else
+#endif
+    {
+        KERNEL(sum_vectors)(kept, g, &of, i == 0, rows, stored);
     }
     elem sums[DOT_ROWS][4];
     ADZI_UNROLLED_FOR(int r = 0; r < rows; ++r)

@@ -1,8 +1,10 @@
-/* Copies of operands in f32 (tensor/gemm/half.c). Elements in half precision are widened. For
+/* Copies of operands in f32 (tensor/gemm/half.c). Elements in half precision or in blocks
+ * are widened. For
  * products at ADZ_MATMUL_MEDIUM all elements are rounded to values of bf16, to nearest, ties to
  * even. Elements are independent, so neither threads nor vectors change a bit. */
 #include "tensor/gemm/round.h"
-#include "tensor/kernel/half.h"
+#include "tensor/kernel/q8_0.h"
+#include "tensor/gemm/gemm.h"
 #include "base/isa.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
@@ -32,6 +34,14 @@ static void widen_f16(float *restrict y, const uint16_t *restrict x, int64_t n)
     }
 }
 
+/* Rounds y[0 .. n - 1] to bf16. */
+static void round_row(float *y, int64_t n)
+{
+    for (int64_t j = 0; j < n; ++j) {
+        y[j] = rounded(y[j]);
+    }
+}
+
 /* One row. The elements of `from` have the type `stored`, of which `value` makes an f32. */
 #define COPY_ROW(stored, value)                               \
     {                                                         \
@@ -51,6 +61,9 @@ void KERNEL_OF(gemm_round, f32)(const void *opaque, int64_t begin, int64_t end)
         float *restrict y = r->to + unit * r->columns;
         if (r->stored == ADZ_BF16) {
             COPY_ROW(uint16_t, adzi_from_bf16)
+        } else if (r->stored == ADZI_STORED_Q8_0) {
+            adzi_q8_0_widen(y, (const uint8_t *)from + adzi_q8_0_offset(at), r->columns);
+            round_row(y, r->rounds ? r->columns : 0);
         } else if (r->stored == ADZ_F16 && r->rounds) {
             COPY_ROW(uint16_t, ROUNDED_F16)
         } else if (r->stored == ADZ_F16) {

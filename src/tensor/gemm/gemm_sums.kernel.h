@@ -90,8 +90,8 @@ INLINE void KERNEL(sums_of_rows)(const product *g, const elem *x, int64_t x_step
         KERNEL(sums_of_rows)(g, x, x_step, rows, ld, n, step, bias_step, STORED_##name);      \
     }
 #define SUM_ENTRY(name) KERNEL(sum_of_rows_##name),
-EACH_STORED(SUM_FUNCTION)
+EACH_HALF(SUM_FUNCTION)
 static void (*const KERNEL(sum_of_rows)[])(const product *, const elem *, int64_t, const void *,
-    int64_t, int64_t, int64_t, int64_t) = { EACH_STORED(SUM_ENTRY) };
+    int64_t, int64_t, int64_t, int64_t) = { EACH_HALF(SUM_ENTRY) };
 #undef SUM_FUNCTION
 #undef SUM_ENTRY

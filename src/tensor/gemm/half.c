@@ -1,16 +1,18 @@
-/* Operands that are stored as f16 or bf16, and copies of operands in f32.
+/* Operands that are stored as f16, bf16 or Q8_0, and copies of operands in f32.
  *
  * Note [Operands in half precision]
- * An operand of an f32 product may be stored as f16 or bf16 (adzi_gemm_args.a_stored, b_stored).
+ * An operand of an f32 product may be stored as f16, as bf16 or in blocks of Q8_0
+ * (adzi_gemm_args.a_stored, b_stored).
  * Its elements are widened, which is exact, and multiplied in f32. The result has the bits of a
  * product of operands that were widened before. The whole product chooses the implementation, and
  * its blocks are cut as in f32. Within a block, a thread widens as many rows of op(A) and columns
  * of op(B) as its cache holds, and computes that part of C. An element of C does not depend on
  * where rows and columns are cut, but a part must not be so thin that it is computed in another
- * way. So cuts are at multiples of 16, and the last part has 16 or more.
+ * way. So cuts are at multiples of 32, which is a block of Q8_0, and the last part has 32 or more.
  *
  * Dot products of few rows and sums of rows take as long as reading the larger operand takes. Their
- * kernels widen it in registers (tensor/kernel/vector_stored.h).
+ * kernels widen it in registers (tensor/kernel/vector_stored.h). Sums of rows get blocks of Q8_0
+ * widened: only gradients need such a product, and training has many rows.
  *
  * Implementations that read the operands by themselves, such as OpenBLAS, get copies of whole
  * operands, which live for the call. */
@@ -29,34 +31,34 @@ static const adzi_kernel kernels[ADZI_CPU_LEVELS] = { ADZI_KERNEL_COLUMN(gemm_ro
 
 enum {
     ROUND_GRAIN = 1 << 15, /* so many elements are worth a thread */
-    UNIT = 16,             /* least rows or columns of a part */
-    SPARE_DEPTH = 128      /* elements of k at a time where memory was refused */
+    UNIT = 32,             /* least rows or columns of a part */
+    SPARE_DEPTH = 64       /* elements of k at a time where memory was refused */
 };
 
-bool adzi_gemm_has_half(const adzi_gemm_args *g)
+bool adzi_gemm_has_stored(const adzi_gemm_args *g)
 {
-    return adzi_is_half((adz_dtype)g->a_stored) || adzi_is_half((adz_dtype)g->b_stored);
+    return g->a_stored != 0 || g->b_stored != 0;
 }
 
 /* ---- parts of a product --------------------------------------------------------------------- */
 
 /* Rows or columns at a time, of which `most` bytes hold as many as possible. */
-static int64_t width_of(bool half, int64_t extent, int64_t k, int64_t most)
+static int64_t width_of(bool stored, int64_t extent, int64_t k, int64_t most)
 {
     const int64_t fit = most / (int64_t)sizeof(float) / k / UNIT * UNIT;
-    return half ? adzi_gemm_least(fit < UNIT ? UNIT : fit, extent) : extent;
+    return stored ? adzi_gemm_least(fit < UNIT ? UNIT : fit, extent) : extent;
 }
 
-/* Bytes of an operand's widened part: the last one may have up to 15 rows or columns more. */
-static size_t bytes_of(bool half, int64_t width, int64_t k)
+/* Bytes of an operand's widened part: the last one may have up to 31 rows or columns more. */
+static size_t bytes_of(bool stored, int64_t width, int64_t k)
 {
     const size_t bytes = (size_t)(width + UNIT - 1) * (size_t)k * sizeof(float);
-    return half ? (bytes + ADZI_ALIGNMENT - 1) / ADZI_ALIGNMENT * ADZI_ALIGNMENT : 0;
+    return stored ? (bytes + ADZI_ALIGNMENT - 1) / ADZI_ALIGNMENT * ADZI_ALIGNMENT : 0;
 }
 
 adzi_gemm_widths adzi_gemm_widths_of(const adzi_gemm_args *g, int64_t most, bool a_whole)
 {
-    const bool a = adzi_is_half((adz_dtype)g->a_stored), b = adzi_is_half((adz_dtype)g->b_stored);
+    const bool a = g->a_stored != 0, b = g->b_stored != 0;
     adzi_gemm_widths widths = { .a = a,
         .b = b,
         .rows = width_of(a && !a_whole, g->m, g->k, most),
@@ -86,7 +88,7 @@ static side side_of(adzi_gemm_args *g, bool of_b)
 static adzi_round_args copy_of(const side *s, bool rounds)
 {
     return (adzi_round_args){ .from = *s->at,
-        .stored = (adz_dtype)*s->stored,
+        .stored = *s->stored,
         .rounds = rounds,
         .rows = s->along_k ? s->extent : s->k,
         .columns = s->along_k ? s->k : s->extent,
@@ -100,7 +102,7 @@ static void use_copy(const side *s, const adzi_round_args *copy)
     *s->at = copy->to;
     *s->ld = copy->columns;
     *s->stride = copy->stride == 0 ? 0 : copy->rows * copy->columns;
-    *s->stored = ADZ_F32;
+    *s->stored = 0;
 }
 
 /* Where the sides are widened, and how much of them at a time: rows of op(A), columns of op(B). */
@@ -189,7 +191,7 @@ static bool copy_side(const side *s, bool rounds, int64_t batch, size_t *bytes)
     const int64_t items = copy.stride == 0 ? 1 : batch;
     const double count = (double)items * (double)copy.rows * (double)copy.columns;
     *bytes = 0;
-    if (!rounds && !adzi_is_half(copy.stored)) {
+    if (!rounds && copy.stored == 0) {
         return true;
     }
     const size_t size = count < 0x1p50 ? (size_t)count * sizeof(float) : 0;

@@ -1,4 +1,5 @@
-/* Operands that are stored in half precision: Note [Operands in half precision] in half.c. */
+/* Operands that are stored in half precision or in blocks: Note [Operands in half precision] in
+ * half.c. */
 #ifndef ADZI_TENSOR_GEMM_HALF_H
 #define ADZI_TENSOR_GEMM_HALF_H
 
@@ -6,8 +7,8 @@
 
 #include "tensor/gemm/gemm.h"
 
-/** True if an operand of the product is stored in half precision. */
-bool adzi_gemm_has_half(const adzi_gemm_args *args);
+/** True if an operand of the product is stored in another way than C. */
+bool adzi_gemm_has_stored(const adzi_gemm_args *args);
 
 /** How many rows of op(A) and columns of op(B) a thread widens at a time, and the memory for them.
  * Operands that are not widened are not cut. */
@@ -18,7 +19,7 @@ typedef struct adzi_gemm_widths {
 } adzi_gemm_widths;
 
 /**
- * Chooses the widths for a product, whose operands in half precision are widened unless a_stored or
+ * Chooses the widths for a product, whose stored operands are widened unless a_stored or
  * b_stored of `args` is 0.
  *
  * @param most     bytes of a widened operand at a time, if a few rows or columns of it fit
@@ -41,8 +42,8 @@ void adzi_gemm_in_widths(const adzi_gemm_args *args, const adzi_gemm_widths *wid
     adzi_gemm_compute compute, const void *opaque);
 
 /** Copies whole operands to memory that lives for the call, in f32, and gives them to `run`: both,
- * rounded to bf16, if `rounds`; else those that are in half precision. False, with nothing done, if
- * memory is refused. */
+ * rounded to bf16, if `rounds`; else those that are stored in another way. False, with nothing
+ * done, if memory is refused. */
 bool adzi_gemm_run_copies(
     const adzi_gemm_args *args, bool rounds, bool (*run)(const adzi_gemm_args *args));
 

@@ -30,7 +30,7 @@ enum {
     SWAPPED_WIDER = 4,     /* C has so many times as many columns as rows, or more */
     PACKED_WIDTH = 128,    /* least columns of a B that is packed once: strips have no narrow end */
     SHORT_ROW = 1024,      /* bytes of a row of a B that tiles read where it lies */
-    WIDENED = 1 << 17,     /* bytes of an operand in half precision that are widened at a time */
+    WIDENED = 1 << 17,     /* bytes of a stored operand that are widened at a time */
     WIDENED_TILES = 1 << 21 /* for tiles, of which each part reads all rows of A */
 };
 
@@ -40,7 +40,7 @@ typedef struct loops_args {
     bool tiles;         /* the kernel is gemm_blocked, which needs working memory */
     bool swapped;       /* the tiles compute C^T = B A^T */
     int64_t tail;       /* the last rows of a swapped product, which dot products compute, or 0 */
-    adzi_gemm_widths widths; /* of operands in half precision */
+    adzi_gemm_widths widths; /* of stored operands */
 } loops_args;
 
 ADZI_ADDRESSES(loops_args, ADZI_GEMM_ADDRESSES(cut.g.));
@@ -97,14 +97,14 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const loops_args *args = opaque;
     const size_t bytes = ADZI_GEMM_WORK((size_t)adzi_gemm_item_size(&args->cut.g));
-    const bool half = args->widths.bytes > 0;
+    const bool stored = args->widths.bytes > 0;
     const worker w = { args, args->tiles && begin < end ? adzi_alloc(bytes) : NULL,
-        half && begin < end ? adzi_alloc(args->widths.bytes) : NULL };
+        stored && begin < end ? adzi_alloc(args->widths.bytes) : NULL };
     while (begin < end) {
         const adzi_gemm_block block = adzi_gemm_cut_next(&args->cut, &begin, end);
         adzi_gemm_args part = adzi_gemm_part(&args->cut.g, &block);
         part.relu = args->cut.g.relu;
-        if (half) {
+        if (stored) {
             adzi_gemm_in_widths(&part, &args->widths, w.wide, compute_part, &w);
         } else {
             compute_part(&w, &part);
@@ -125,19 +125,25 @@ static int64_t tail_of(const adzi_gemm_args *g)
     return g->m > lanes && tail.m > 1 && adzi_gemm_is_few_rows(&tail) ? tail.m : 0;
 }
 
+static bool has_blocks(const adzi_gemm_args *g)
+{
+    return g->a_stored == ADZI_STORED_Q8_0 || g->b_stored == ADZI_STORED_Q8_0;
+}
+
 static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool swapped)
 {
-    const adzi_gemm_cut_rule rule = { .by_columns = g->n > g->m, .multiple = UNIT };
+    const adzi_gemm_cut_rule rule = { .by_columns = g->n > g->m,
+        .multiple = has_blocks(g) ? ADZI_Q8_0_VALUES : UNIT };
     loops_args args = { .cut = adzi_gemm_cut_by(g, &rule),
         .kernel = kernel,
         .tiles = tiles,
         .swapped = swapped,
         .tail = swapped ? tail_of(g) : 0 };
-    if (adzi_gemm_has_half(g)) {
+    if (adzi_gemm_has_stored(g)) {
         adzi_gemm_args widened = *g; /* two kernels read the larger operand as it is stored */
         if (kernel == KERNEL_FOR(gemm_few_rows, g->dtype) && adzi_has_fused()) {
             widened.b_stored = 0;
-        } else if (kernel == KERNEL_FOR(gemm_sum_rows, g->dtype)) {
+        } else if (kernel == KERNEL_FOR(gemm_sum_rows, g->dtype) && !has_blocks(g)) {
             *(g->m == 1 && !g->tb ? &widened.b_stored : &widened.a_stored) = 0;
         }
         args.widths = adzi_gemm_widths_of(&widened, tiles ? WIDENED_TILES : WIDENED, swapped);
@@ -155,13 +161,18 @@ static bool needs_no_tiles(const adzi_gemm_args *g)
 
 bool adzi_gemm_loops_run_small(const adzi_gemm_args *g)
 {
+    /* Up to three rows are dot products in both kernels, with one order of sums. This one reads a B
+     * that is stored in another way. */
+    if (g->m < FEW_ROWS && g->tb && !g->ta && g->b_stored != 0 && adzi_has_fused()) {
+        return run(g, KERNEL_FOR(gemm_few_rows, g->dtype), false, false);
+    }
     return run(g, KERNEL_FOR(gemm_small, g->dtype), false, false);
 }
 
 bool adzi_gemm_loops_run(const adzi_gemm_args *g)
 {
     /* Dot products of one row have one order of sums in both kernels. This one reads a B that is
-     * stored in half precision. */
+     * stored in half precision or in blocks. */
     const bool one_row = g->m == 1 && g->tb && !g->ta && adzi_has_fused() && g->b_stored != 0;
     if (adzi_gemm_is_few_rows(g) || one_row) {
         return run(g, KERNEL_FOR(gemm_few_rows, g->dtype), false, false);
@@ -207,7 +218,7 @@ adzi_gemm_args *adzi_gemm_packable(adzi_kernel kernel, void *args)
     adzi_gemm_args *g = &loops->cut.g;
     const bool in_tiles = loops->kernel == KERNEL_FOR(gemm_blocked, g->dtype) && !loops->swapped;
     const bool copied = g->tb || g->ldb * adzi_gemm_item_size(g) > SHORT_ROW;
-    return in_tiles && copied && !adzi_gemm_has_half(g) && g->batch == 1 && g->n >= PACKED_WIDTH
+    return in_tiles && copied && !adzi_gemm_has_stored(g) && g->batch == 1 && g->n >= PACKED_WIDTH
                ? g
                : NULL;
 }

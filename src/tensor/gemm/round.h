@@ -8,12 +8,12 @@
 #include "adze/base.h"
 #include "base/threads/addresses.h"
 
-/** Copies the stored matrices of a batch to f32 without gaps. Half precision is widened, which is
- * exact. If asked for, elements are rounded to bf16, to nearest, ties to even. A unit is a row of
- * one item. */
+/** Copies the stored matrices of a batch to f32 without gaps. Half precision and blocks are
+ * widened, which is exact. If asked for, elements are rounded to bf16, to nearest, ties to even. A
+ * unit is a row of one item. */
 typedef struct adzi_round_args {
     const void *from;
-    adz_dtype stored; /**< F32, F16 or BF16 */
+    uint8_t stored; /**< as adzi_gemm_args.a_stored */
     bool rounds;
     int64_t rows, columns, ld, stride; /**< ld, stride: elements from row to row, item to item */
     float *to;                         /**< items of rows * columns elements */

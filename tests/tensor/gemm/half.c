@@ -1,29 +1,53 @@
-/* A product of operands that are stored in half precision has the bits of the product of operands
- * that were widened before. */
+/* A product of operands that are stored in half precision or in blocks of Q8_0 has the bits of the
+ * product of operands that were widened before. */
 #include "adze/precision.h"
 #include "base/alloc.h"
 #include "problem.h"
 #include "tensor/copy.h"
+#include "tensor/kernel/q8_0.h"
 #include "tests.h"
 
-/* An operand in half precision, and the same values in f32. */
+/* An operand that is stored in another way, and the same values in f32. */
 typedef struct stored {
-    adz_dtype dtype;
+    int form; /* as adzi_gemm_args.a_stored */
     uint16_t *half;
     float *wide;
 } stored;
 
+/* Fills blocks of Q8_0 with random bytes and scales, of which some are huge or tiny if `special`.
+ */
+static void make_blocks(stored *s, int64_t count, bool special)
+{
+    uint8_t *block = (uint8_t *)s->half;
+    for (int64_t at = 0; at < count; at += ADZI_Q8_0_VALUES, block += ADZI_Q8_0_BYTES) {
+        const bool rare = special && random_word() % 157 == 0;
+        const float scale = (float)random_value() * (rare ? 60000 : 0.01F);
+        const uint16_t bits = rare ? (uint16_t)random_word() : adzi_f16_from_f32(scale);
+        block[0] = (uint8_t)bits;
+        block[1] = (uint8_t)(bits >> 8);
+        for (int i = 0; i < ADZI_Q8_0_VALUES; ++i) {
+            const int8_t byte = (int8_t)(random_word() >> 7);
+            block[2 + i] = (uint8_t)byte;
+            s->wide[at + i] = adzi_f32_from_f16(bits) * (float)byte;
+        }
+    }
+}
+
 /* `count` random values. Now and then one is huge, tiny, infinite or NaN if `special`. */
-static stored make_stored(adz_dtype dtype, int64_t count, bool special)
+static stored make_stored(int form, int64_t count, bool special)
 {
     static const float rare[] = { 3e-6f, -6e4f, INFINITY, NAN };
-    stored s = { dtype, malloc((size_t)count * 2 + 1), malloc((size_t)count * 4 + 1) };
+    stored s = { form, malloc((size_t)count * 2 + 1), malloc((size_t)count * 4 + 1) };
+    if (form == ADZI_STORED_Q8_0) {
+        make_blocks(&s, count, special);
+        return s;
+    }
     for (int64_t i = 0; i < count; ++i) {
         const uint32_t word = random_word();
         const float value =
             special && word % 5003 == 0 ? rare[word / 5003 % 4] : (float)random_value();
-        s.half[i] = dtype == ADZ_F16 ? adzi_f16_from_f32(value) : adzi_bf16_from_f32(value);
-        s.wide[i] = dtype == ADZ_F16 ? adzi_f32_from_f16(s.half[i]) : adzi_f32_from_bf16(s.half[i]);
+        s.half[i] = form == ADZ_F16 ? adzi_f16_from_f32(value) : adzi_bf16_from_f32(value);
+        s.wide[i] = form == ADZ_F16 ? adzi_f32_from_f16(s.half[i]) : adzi_f32_from_bf16(s.half[i]);
     }
     return s;
 }
@@ -47,7 +71,7 @@ static bool same_values(const float *a, const float *b, int64_t count)
 /* What is varied besides the shape. */
 typedef struct variety {
     bool ta, tb, special;
-    adz_dtype a, b; /* F32 for an operand in f32 */
+    int a, b; /* as adzi_gemm_args.a_stored */
     const double *factors;
     bool bias, relu;
     int64_t batch;
@@ -63,8 +87,8 @@ typedef struct pair {
 
 static pair make_pair(int64_t m, int64_t n, int64_t k, const variety *v)
 {
-    pair p = { .a = make_stored(v->a == ADZ_F32 ? ADZ_F16 : v->a, v->batch * m * k, v->special),
-        .b = make_stored(v->b == ADZ_F32 ? ADZ_F16 : v->b, v->batch * k * n, v->special),
+    pair p = { .a = make_stored(v->a == 0 ? ADZ_F16 : v->a, v->batch * m * k, v->special),
+        .b = make_stored(v->b == 0 ? ADZ_F16 : v->b, v->batch * k * n, v->special),
         .bias = random_storage(ADZ_F32, n),
         .before = random_storage(ADZ_F32, v->batch * m * n),
         .count = v->batch * m * n };
@@ -92,11 +116,11 @@ static pair make_pair(int64_t m, int64_t n, int64_t k, const variety *v)
         .stride_c = m * n };
     p.g = p.wide;
     p.g.c = p.got;
-    if (v->a != ADZ_F32) {
+    if (v->a != 0) {
         p.g.a_stored = (uint8_t)v->a;
         p.g.a = p.a.half;
     }
-    if (v->b != ADZ_F32) {
+    if (v->b != 0) {
         p.g.b_stored = (uint8_t)v->b;
         p.g.b = p.b.half;
     }
@@ -134,10 +158,9 @@ static void expect_bits(int64_t m, int64_t n, int64_t k, const variety *v, int m
             const bool same = same_values(p.got, p.want, p.count);
             if (!same) {
                 print_error(
-                    "m %d n %d k %d%s%s a %s b %s alpha %g beta %g bias %d relu %d batch %d level %d threads %d\n",
-                    (int)m, (int)n, (int)k, v->ta ? " ta" : "", v->tb ? " tb" : "",
-                    adz_dtype_name(v->a), adz_dtype_name(v->b), v->factors[0], v->factors[1],
-                    v->bias, v->relu, (int)v->batch, level, threads);
+                    "m %d n %d k %d%s%s a %d b %d alpha %g beta %g bias %d relu %d batch %d level %d threads %d\n",
+                    (int)m, (int)n, (int)k, v->ta ? " ta" : "", v->tb ? " tb" : "", v->a, v->b,
+                    v->factors[0], v->factors[1], v->bias, v->relu, (int)v->batch, level, threads);
             }
             assert_true(same);
         }
@@ -150,9 +173,9 @@ static void expect_bits(int64_t m, int64_t n, int64_t k, const variety *v, int m
 /* The variety number `i`: transposes change fastest, then which operands are stored in what. */
 static variety variety_of(unsigned i)
 {
-    static const adz_dtype pairs[][2] = { { ADZ_F32, ADZ_BF16 }, { ADZ_F32, ADZ_F16 },
-        { ADZ_BF16, ADZ_F32 }, { ADZ_F16, ADZ_F32 }, { ADZ_F16, ADZ_BF16 } };
-    const adz_dtype *s = pairs[i / 4 % COUNT(pairs)];
+    static const int pairs[][2] = { { 0, ADZ_BF16 }, { 0, ADZ_F16 }, { ADZ_BF16, 0 },
+        { ADZ_F16, 0 }, { ADZ_F16, ADZ_BF16 } };
+    const int *s = pairs[i / 4 % COUNT(pairs)];
     return (variety){ .ta = i % 2 == 1,
         .tb = i / 2 % 2 == 1,
         .special = i % 3 == 0,
@@ -192,6 +215,32 @@ void large_half_precision_is_widened(void **state)
         variety v = variety_of(i * 13);
         v.batch = 1;
         const int64_t *size = shapes[i % COUNT(shapes)];
+        expect_bits(size[0], size[1], size[2], &v, 2);
+    }
+}
+
+/* Blocks of Q8_0, whose rows are whole blocks: few and many rows, one row, both sides of the
+ * product, tiles, and widths that are cut. The sides along blocks are rounded up. */
+void blocks_are_widened(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = { { 1, 3000, 704 }, { 1, 40, 4096 }, { 2, 47, 704 },
+        { 4, 700, 512 }, { 7, 900, 544 }, { 12, 600, 800 }, { 40, 700, 512 }, { 64, 520, 1120 },
+        { 170, 160, 1600 }, { 97, 1312, 608 }, { 300, 32, 3008 }, { 17, 1120, 32 }, { 3, 9, 32 },
+        { 13, 33, 96 }, { 1, 1, 32 }, { 33, 64, 64 } };
+    static const int ways[][2] = { { 0, ADZI_STORED_Q8_0 }, { 0, ADZI_STORED_Q8_0 },
+        { ADZI_STORED_Q8_0, 0 }, { ADZ_BF16, ADZI_STORED_Q8_0 } };
+    for (unsigned i = 0; i < COUNT(shapes) * 16; ++i) {
+        variety v = variety_of(i * 7);
+        int64_t size[3];
+        memcpy(size, shapes[i / 16], sizeof size);
+        v.ta = i % 2 == 1;
+        v.tb = i / 2 % 2 == 0;
+        v.a = ways[i / 4 % 4][0];
+        v.b = ways[i / 4 % 4][1];
+        int64_t *of_a = &size[v.ta ? 0 : 2], *of_b = &size[v.tb ? 2 : 1];
+        *of_a = v.a == ADZI_STORED_Q8_0 ? (*of_a + 31) / 32 * 32 : *of_a;
+        *of_b = v.b == ADZI_STORED_Q8_0 ? (*of_b + 31) / 32 * 32 : *of_b;
         expect_bits(size[0], size[1], size[2], &v, 2);
     }
 }

@@ -44,6 +44,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(integers_wrap_around),
         cmocka_unit_test(half_precision_is_widened),
         cmocka_unit_test(large_half_precision_is_widened),
+        cmocka_unit_test(blocks_are_widened),
         cmocka_unit_test(half_precision_at_medium),
         cmocka_unit_test(half_precision_without_memory),
         cmocka_unit_test(same_bits_from_any_thread_count),

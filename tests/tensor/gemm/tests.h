@@ -18,6 +18,7 @@ void integers_wrap_around(void **state);
 /* half.c */
 void half_precision_is_widened(void **state);
 void large_half_precision_is_widened(void **state);
+void blocks_are_widened(void **state);
 void half_precision_at_medium(void **state);
 void half_precision_without_memory(void **state);
 
