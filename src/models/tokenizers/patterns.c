@@ -189,7 +189,6 @@ adzi_tok_pattern adzi_tok_pattern_of(const char *expression)
         { CL100K("\\p{N}{1,3}"), llama3 },
         { CL100K("\\p{N}"), qwen2 },
         { CL100K_POSSESSIVE, llama3 },
-        { "\\w+|[^\\w\\s]+", adzi_tok_pattern_words },
         { "\\p{N}{1,3}", three_numbers },
         { "\\p{N}+", numbers },
         { "\\p{N}", number },
