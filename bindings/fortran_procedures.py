@@ -109,15 +109,24 @@ class Procedure:
 
     def needed(self, text):
         """How many elements an array of results needs, in Fortran; '' if it says so itself."""
-        factors = []
-        for factor in text.replace('->', '%').split(' * '):
-            p = next((q for q in self.function['parameters'] if q['name'] == factor), None)
-            arrays_ = [a for a in p.get('counts', []) if self.f.parameter(self.name, a)['role'] == 'array'] if p else []
-            if p and p['role'] == 'count' and not arrays_:
+        terms = []
+        for term in text.replace('->', '%').split(' + '):
+            factors = [self.factor(factor) for factor in term.split(' * ')]
+            if '' in factors:
                 return ''
-            factors.append(f'size({self.spelled(arrays_[0])})' if arrays_ else factor if not p else
-                           self.spelled(factor))
-        return ' * '.join(factors)
+            terms.append(' * '.join(factors))
+        return ' + '.join(terms)
+
+    def factor(self, text):
+        """A number or a parameter of a length, in Fortran; '' if it counts the results themselves."""
+        p = next((q for q in self.function['parameters'] if q['name'] == text), None)
+        if not p:
+            return text
+        counted = [self.f.parameter(self.name, a) for a in p.get('counts', [])]
+        array = next((a for a in counted if a['role'] == 'array'), None)
+        if not array:
+            return '' if p['role'] == 'count' else self.spelled(text)
+        return f'{"adzf_count" if self.optional(array) else "size"}({self.spelled(array["name"])})'
 
     # ---- pointers
 

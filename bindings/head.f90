@@ -209,6 +209,14 @@ contains
       at_least // adzf_number(wanted) // ' elements')
   end function
 
+  ! The number of tensors of an argument that may be left out.
+  function adzf_count(tensors) result(n)
+    type(adz_tensor), intent(in), optional :: tensors(:)
+    integer(c_int64_t) :: n
+    n = 0
+    if (present(tensors)) n = size(tensors, kind=c_int64_t)
+  end function
+
   function adzf_number(number) result(text)
     integer(c_int64_t), intent(in) :: number
     character(:), allocatable :: text

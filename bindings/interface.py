@@ -19,7 +19,7 @@ from shelves import shelf_of  # noqa: E402
 # in words what only a call can find out.
 LENGTHS = {
     ('adz_autograd_grad', 'results'): 'n_inputs',
-    ('adz_plan_run_batches', 'results'): 'the results of the plan',
+    ('adz_plan_run_batches', 'results'): 'adz_plan_result_count(plan)',
     ('adz_loader_next', 'batch'): 'the tensors of the dataset',
     ('adz_loader_get_rows', 'batch'): 'the tensors of the dataset',
     ('adz_vjp_many', 'gradients'): 'n', ('adz_vjp_many', 'vectors'): 'n_results',
@@ -31,10 +31,16 @@ LENGTHS = {
     ('adz_operator_call', 'more'): 'op->n_results - 1',
     ('adz_split', 'out'): 'room', ('adz_unbind', 'out'): 'room', ('adz_split_sizes', 'out'): 'n',
     ('adz_chunk', 'out'): 'chunks', ('adz_meshgrid', 'out'): 'n',
+    ('adz_scan', 'results'): 'n_carries + n_results', ('adz_while', 'results'): 'n_carries',
+    ('adz_branch', 'results'): 'n_results', ('adz_adam_express', 'results'): 'the results of the update',
+    ('adz_odeint_event', 'found'): '2', ('adz_odeint_events', 'found'): '1 + 2 * n_events',
+    ('adz_unpad_sequence', 'out'): 'n',
     ('adz_fastai_old_index', 'old_index'): 'n_new', ('adz_fastai_lr_range', 'rates'): 'n',
     ('adz_scheduler_get_state', 'values'): 'count', ('adz_tensor_at', 'index'): 'the rank of t',
     ('adz_shape_of', 'sizes'): 'rank', ('adz_dims_of', 'dims'): 'count',
 }
+# Parameters of these names receive several tensors, so each one's length stands in LENGTHS.
+ARRAYS_OF_RESULTS = ('results', 'out', 'found', 'batch', 'parts', 'gradients')
 # Numbers that count nothing although an array stands before them, or that must be said where it is left out.
 NO_COUNTS = {('adz_vjp_many', 'n_results'), ('adz_plan_new_many', 'n_results')}
 # The library keeps a pointer to these structs, so they live as long as what was made from them.
@@ -169,6 +175,8 @@ class Interface:
             return 'callback'
         if (owner, name) in LENGTHS or type_ in ARRAY_OF or type_.endswith('*const *'):
             return 'array' if 'const' in type_ else 'results'
+        if type_ == 'adz_tensor **' and name in ARRAYS_OF_RESULTS:
+            raise Unknown(f'{owner}: how many tensors does "{name}" receive? (LENGTHS)')
         if type_.endswith('**'):
             return 'ended' if owner.endswith(('_free', '_release')) else 'result'
         if type_ in WRITTEN_NUMBERS:

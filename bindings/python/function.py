@@ -1,7 +1,7 @@
 """One function of the extension adze._adze: how its arguments are converted, what it calls, what it returns."""
 import re
 
-from names import CONVERTED, RECEIVED, default
+from names import CONVERTED, default
 
 # Kinds of numbers: the type of C, the conversion of an argument, that of a result.
 NUMBERS = {'double': ('adzp_double', 'PyFloat_FromDouble'), 'int64_t': ('adzp_int64', 'PyLong_FromLongLong'),
@@ -321,11 +321,6 @@ class Function:
 
     def result(self, p):
         name = p['name']
-        if (self.name, name) in RECEIVED:
-            n = RECEIVED[self.name, name]
-            self.declared.append(f'adz_tensor *r_{name}[{n}] = {{ NULL }};')
-            self.outputs += [f'adzp_from_tensor(r_{name}[{i}])' for i in range(n)]
-            return self.passed.append(f'r_{name}')
         if p['type'] == 'adz_tensor **':
             self.declared.append(f'adz_tensor *r_{name} = NULL;')
             self.outputs.append(f'adzp_from_tensor(r_{name})')
@@ -345,6 +340,10 @@ class Function:
     def results(self, p):
         name, length = p['name'], p.get('length')
         numbers = [q['name'] for q in self.f['parameters'] if q['role'] == 'count']
+        if (length or '').isdigit():
+            self.declared.append(f'adz_tensor *r_{name}[{length}] = {{ NULL }};')
+            self.outputs += [f'adzp_from_tensor(r_{name}[{i}])' for i in range(int(length))]
+            return self.passed.append(f'r_{name}')
         if p['type'] != 'adz_tensor **' or length not in numbers + ['room', 'chunks']:
             return self.unknown(p)
         q = next((q for q in self.f['parameters'] if q['name'] == length), None)

@@ -125,8 +125,6 @@ DEFAULTS = {
 # Functions that convert x before they compute, as PyTorch's dtype= does.
 CONVERTED = {'adz_sum', 'adz_nansum', 'adz_mean', 'adz_nanmean', 'adz_prod', 'adz_cumsum', 'adz_cumprod', 'adz_softmax',
              'adz_log_softmax', 'adz_softmin'}
-# Parameters of type `adz_tensor **` that receive several tensors, and how many.
-RECEIVED = {('adz_odeint_event', 'found'): 2}
 # Dimensions for which nothing stands for all of them.
 NOT_ALL = {'adz_permute', 'adz_flip', 'adz_rot90', 'adz_movedim', 'adz_tensordot'}
 # Numbers of dropout layers.

@@ -189,6 +189,10 @@ contains
     call check(status == ADZ_OK .and. adz_associated(parts(3)), 'a result that is left out')
     status = adz_chunk(b, 4, 0, parts)
     call refused(ADZ_ERR_ARGUMENT, 'at least 4', 'too few results')
+    status = adz_unpad_sequence(b, [3, 1, 2], .true., parts)
+    call check(status == ADZ_OK .and. all(adz_tensor_shape(parts(3)) == [2]), 'as many results as lengths')
+    status = adz_unpad_sequence(b, [3, 1, 2], .true., parts(1:2))
+    call refused(ADZ_ERR_ARGUMENT, 'at least 3', 'fewer results than lengths')
     b = adz_sort(adz_tensor_from([3d0, 1d0, 2d0]), 0, .false., indices)
     call check(adz_tensor_at(indices, [0]) == 1, 'a second result')
 

@@ -142,6 +142,12 @@ class Modules(unittest.TestCase):
         self.assertIsNone(alive())
 
 
+class Lists(unittest.TestCase):
+    def test_unpad_sequence(self):
+        parts = adze.unpad_sequence(adze.arange(12).reshape(3, 4), [4, 1, 2], batch_first=True)
+        self.assertEqual([part.tolist() for part in parts], [[0, 1, 2, 3], [4], [8, 9]])
+
+
 class Cycles(unittest.TestCase):
     def ends(self, make):
         m = make()
