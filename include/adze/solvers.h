@@ -29,8 +29,8 @@
  * They have no part in the error control. So the derivatives are those of the computed steps, as in
  * reverse mode. With few parameters this takes a small multiple of the solution's time, and needs
  * no graph of it. The function's calls are captured and replayed where a plan could hold them.
- * Under create_graph, by ADZ_ODE_RODAS4, by times and by events it is the graph of all steps that
- * is differentiated.
+ * By ADZ_ODE_RODAS4, by times and to the hits of events, tangents go through the graph of one step
+ * at a time. Under create_graph it is the graph of all steps that is differentiated.
  *
  * Inside a function that a plan captures:
  *

@@ -11,13 +11,16 @@ enum { ALL_AT_ONCE = 4 };
 /* A plan of the function takes about the time of so many calls. */
 enum { WORTH_A_PLAN = 64 };
 
-/* What the node keeps besides tensors. Its inputs are the upstream gradient, and then the inputs of
- * the solution. Result k is the gradient of input positions[k] of the solution. */
+/* What the node keeps besides tensors. Its inputs are the upstream gradients of all results of the
+ * solution, and then the inputs of the solution. Result k is the gradient of input positions[k] of
+ * the solution. */
 typedef struct products {
     adzi_ode_context *solution;
     int64_t directions; /* that were announced; 1 after the derivatives by all elements are known */
     int64_t elements;   /* of all results */
-    double *all;        /* [elements, T, n], the derivatives by each element; or NULL */
+    int n_upstream;     /* inputs of the node that are upstream gradients */
+    bool recorded;      /* by the graph of each step: adzi_tangents_recorded */
+    double *all;        /* [elements, length], the derivatives by each element; or NULL */
     size_t n_all;
     int n_results;
     int *positions;
@@ -60,8 +63,8 @@ static bool take_inputs(product *p)
     adzi_ode *ode = &p->s.ode;
     int k = 0;
     p->s.n_targets = 1;
-    for (int i = 0; i < node->n_inputs - 1; ++i) {
-        adz_tensor *t = adzi_saved_input(node, i + 1);
+    for (int i = 0; i < node->n_inputs - p->r->n_upstream; ++i) {
+        adz_tensor *t = adzi_saved_input(node, i + p->r->n_upstream);
         const bool wanted = k < p->r->n_results && p->r->positions[k] == i;
         const bool leaf = (size_t)i >= ADZI_ODE_FIRST_ARGUMENT + ode->e.n;
         k += wanted;
@@ -77,7 +80,13 @@ static bool take_inputs(product *p)
             continue;
         }
         if (i == 1) {
-            ode->times = t;
+            const bool before = adz_set_grad_enabled(true);
+            ode->times = adzi_ode_time_of(ode, t);
+            ode->by_tensors = wanted;
+            adz_set_grad_enabled(before);
+            if (ode->times == NULL) {
+                return false;
+            }
         } else if (!leaf) {
             ode->e.arguments[i - ADZI_ODE_FIRST_ARGUMENT] = t;
         }
@@ -87,6 +96,7 @@ static bool take_inputs(product *p)
         }
     }
     p->s.n = ode->like->numel;
+    p->s.length = adzi_tangents_place(ode, (int)ode->n_events, 0, false);
     return true;
 }
 
@@ -178,13 +188,16 @@ static bool integrate(product *p, const double *given, double *out)
     s->m = given != NULL ? 1 : p->r->elements;
     s->out = out;
     choose_form(s);
-    if (!set_tangents(p, given) || (s->dense && !prepare_jacobian(p))) {
+    if (!set_tangents(p, given) || (s->dense && !p->r->recorded && !prepare_jacobian(p))) {
         return false;
     }
+    memset(out, 0, (size_t)(s->m * s->length) * sizeof(double));
     for (int64_t j = 0; j < s->m; ++j) {
-        memcpy(out + j * s->ode.n_times * s->n, s->y + j * s->n, (size_t)s->n * sizeof(double));
+        memcpy(out + j * s->length, s->y + j * s->n, (size_t)s->n * sizeof(double));
     }
-    const bool good = p->path != NULL ? adzi_tangents_bdf(s, p->path) : adzi_tangents_steps(s);
+    const bool good = p->r->recorded    ? adzi_tangents_recorded(s)
+                      : p->path != NULL ? adzi_tangents_bdf(s, p->path)
+                                        : adzi_tangents_steps(s);
     adz_plan_free(&p->r->plan);
     return good;
 }
@@ -195,7 +208,7 @@ static bool integrate(product *p, const double *given, double *out)
 static bool know_all(product *p)
 {
     products *r = p->r;
-    const size_t n = (size_t)(r->elements * p->s.ode.n_times * p->s.n);
+    const size_t n = (size_t)(r->elements * p->s.length);
     if (r->all != NULL) {
         return true;
     }
@@ -217,7 +230,7 @@ static bool know_all(product *p)
 static bool multiply(product *p, const double *given, double *out)
 {
     const products *r = p->r;
-    const int64_t size = p->s.ode.n_times * p->s.n;
+    const int64_t size = p->s.length;
     if (r->directions == 1) {
         return integrate(p, given, out);
     }
@@ -228,6 +241,38 @@ static bool multiply(product *p, const double *given, double *out)
     for (int64_t e = 0; e < r->elements; ++e) {
         for (int64_t i = 0; i < size && given[e] != 0; ++i) {
             out[i] += given[e] * r->all[e * size + i];
+        }
+    }
+    return true;
+}
+
+/* The shape of result k of a solution. */
+static adz_shape shape_of_result(const adzi_ode *ode, int k)
+{
+    const adz_tensor *like = ode->like;
+    int64_t sizes[ADZ_MAX_RANK] = { k == 0 ? ode->n_times : adzi_ode_hits_of(ode, (k - 1) / 2) };
+    memcpy(sizes + 1, like->sizes, (size_t)like->rank * sizeof *sizes);
+    return adz_shape_of(k > 0 && k % 2 == 1 ? 1 : like->rank + 1, sizes);
+}
+
+/* Makes the derivatives of the results of all derivatives in one vector. */
+static bool divide(const product *p, adz_tensor *all, adz_tensor **dx)
+{
+    const adzi_ode *ode = &p->s.ode;
+    for (int k = 0; k < p->r->n_upstream; ++k) {
+        const int64_t at = k == 0 ? 0 : adzi_tangents_place(ode, (k - 1) / 2, 0, k % 2 == 0);
+        const adz_shape shape = shape_of_result(ode, k);
+        int64_t n = 1;
+        for (int d = 0; d < shape.rank; ++d) {
+            n *= shape.sizes[d];
+        }
+        if (!adzi_needs(p->node, k)) {
+            continue;
+        }
+        adz_tensor *part = adz_reshape(adz_narrow(all, 0, at, n), shape);
+        dx[k] = adz_to(part, (adz_dtype)ode->like->dtype);
+        if (dx[k] == NULL) {
+            return false;
         }
     }
     return true;
@@ -247,17 +292,10 @@ static bool run(product *p, adz_tensor **dx)
     if (!take_inputs(p)) {
         return false;
     }
-    const adz_tensor *like = p->s.ode.like;
-    int64_t sizes[ADZ_MAX_RANK] = { p->s.ode.n_times };
-    memcpy(sizes + 1, like->sizes, (size_t)like->rank * sizeof *sizes);
-    const adz_shape shape = adz_shape_of(like->rank + 1, sizes);
-    adz_tensor *out = adzi_scratch(p->s.ode.e.op, ADZ_F64, shape.rank, shape.sizes);
+    adz_tensor *out = adzi_scratch(p->s.ode.e.op, ADZ_F64, 1, &p->s.length);
     const double *given = given_tangents(p);
-    if (out == NULL || given == NULL || !multiply(p, given, (double *)(void *)out->data)) {
-        return false;
-    }
-    dx[0] = adz_to(out, (adz_dtype)like->dtype);
-    return dx[0] != NULL;
+    return out != NULL && given != NULL && multiply(p, given, (double *)(void *)out->data) &&
+           divide(p, out, dx);
 }
 
 static adz_status multiply_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -268,10 +306,14 @@ static adz_status multiply_backward(adzi_node *node, adz_tensor **dx, adz_tensor
         return adzi_error(p.s.ode.e.op, ADZ_ERR_UNSUPPORTED,
             "a forward derivative of a solution was computed without create_graph and has no derivative; set create_graph");
     }
-    if (!adzi_needs(node, 0)) {
+    bool needed = false;
+    for (int k = 0; k < r->n_upstream; ++k) {
+        needed = needed || adzi_needs(node, k);
+    }
+    if (!needed) {
         return ADZ_OK;
     }
-    if (p.s.ode.o.method == ADZ_ODE_BDF) {
+    if (!r->recorded && p.s.ode.o.method == ADZ_ODE_BDF) {
         p.path = adzi_saved_extra(node, PATH);
         if (p.path == NULL) {
             return adzi_status(NULL);
@@ -302,14 +344,20 @@ bool adzi_ode_goes_forward(adzi_node *node, adz_tensor *const *dy)
 {
     const adzi_ode_context *r = *(adzi_ode_context *const *)node->attr;
     const int64_t directions = adzi_directions(node);
-    if (directions == 0 || r->ode.n_events > 0 || adzi_needs(node, 1) ||
-        !adzi_functional_is_zero(dy[0])) {
-        return false;
+    bool zeros = directions > 0;
+    for (int k = 0; k < adzi_ode_results(&r->ode) && zeros; ++k) {
+        zeros = dy[k] == NULL || adzi_functional_is_zero(dy[k]);
     }
-    if (r->ode.o.method == ADZ_ODE_RODAS4 || (r->ode.o.method == ADZ_ODE_BDF && !r->has_path)) {
-        return false;
-    }
-    return directions == 1 || is_stiff(&r->ode) || elements_of(node) <= ALL_AT_ONCE * directions;
+    return zeros &&
+           (directions == 1 || is_stiff(&r->ode) || elements_of(node) <= ALL_AT_ONCE * directions);
+}
+
+/* Whether the tangents need the graph of each step. */
+static bool needs_graph(adzi_node *node)
+{
+    const adzi_ode_context *r = *(adzi_ode_context *const *)node->attr;
+    return r->ode.n_events > 0 || adzi_needs(node, 1) || r->ode.o.method == ADZ_ODE_RODAS4 ||
+           (r->ode.o.method == ADZ_ODE_BDF && !r->has_path);
 }
 
 static products *products_new(adzi_node *node)
@@ -319,6 +367,8 @@ static products *products_new(adzi_node *node)
     if (r == NULL) {
         return adzi_fail_memory(solution->ode.e.op, sizeof *r);
     }
+    r->n_upstream = adzi_ode_results(&solution->ode);
+    r->recorded = needs_graph(node);
     r->elements = elements_of(node);
     r->directions = adzi_directions(node);
     if (r->elements > ALL_AT_ONCE * r->directions) {
@@ -343,16 +393,25 @@ static products *products_new(adzi_node *node)
     return r;
 }
 
-/* The inputs of the node, without graphs but for the upstream gradient and leaves. */
-static bool gather(adzi_node *node, const products *r, adz_tensor *dy, adz_tensor **inputs)
+/* The inputs of the node, without graphs but for upstream gradients and leaves. Zeros stand for an
+ * upstream gradient that has not come. */
+static bool gather(adzi_node *node, const products *r, adz_tensor *const *dy, adz_tensor **inputs)
 {
     const size_t n_arguments = r->solution->ode.e.n;
-    inputs[0] = dy;
+    adzi_ode ode = r->solution->ode;
+    ode.like = adzi_saved_input(node, 0);
+    for (int k = 0; k < r->n_upstream && ode.like != NULL; ++k) {
+        inputs[k] =
+            dy[k] != NULL ? dy[k] : adz_zeros(shape_of_result(&ode, k), (adz_dtype)ode.like->dtype);
+        if (inputs[k] == NULL) {
+            return false;
+        }
+    }
     for (int i = 0; i < node->n_inputs; ++i) {
         adz_tensor *t = adzi_saved_input(node, i);
         const bool leaf = (size_t)i >= ADZI_ODE_FIRST_ARGUMENT + n_arguments;
-        inputs[i + 1] = t == NULL || leaf ? t : adz_detach(t);
-        if (inputs[i + 1] == NULL) {
+        inputs[i + r->n_upstream] = t == NULL || leaf ? t : adz_detach(t);
+        if (inputs[i + r->n_upstream] == NULL) {
             return false;
         }
     }
@@ -363,16 +422,18 @@ static bool make_node(
     adzi_node *node, products *r, adz_tensor **inputs, adz_tensor **results, adzi_call *call)
 {
     for (int k = 0; k < r->n_results; ++k) {
-        results[k] = adz_zeros_like(adz_detach(inputs[r->positions[k] + 1]));
+        results[k] = adz_zeros_like(adz_detach(inputs[r->positions[k] + r->n_upstream]));
         if (results[k] == NULL) {
             return false;
         }
     }
-    return adzi_enter(call, &products_op, "argument", inputs, node->n_inputs + 1, 0) &&
+    const int n = node->n_inputs + r->n_upstream;
+    return adzi_enter(call, &products_op, "argument", inputs, n, 0) &&
            adzi_record_extra(call, r->n_results, results, EXTRAS, &r, sizeof(products *));
 }
 
-static bool record(adzi_node *node, adz_tensor *dy, adz_tensor **inputs, adz_tensor **results)
+static bool record(
+    adzi_node *node, adz_tensor *const *dy, adz_tensor **inputs, adz_tensor **results)
 {
     adzi_call call = { .node = NULL };
     products *r = products_new(node);
@@ -385,10 +446,10 @@ static bool record(adzi_node *node, adz_tensor *dy, adz_tensor **inputs, adz_ten
         products_free(&r);
         return good;
     }
-    for (int i = 1; i <= node->n_inputs; ++i) {
-        adzi_save_input(&call, i);
+    for (int i = 0; i < node->n_inputs; ++i) {
+        adzi_save_input(&call, i + r->n_upstream);
     }
-    if (r->solution->ode.o.method == ADZ_ODE_BDF) {
+    if (!r->recorded && r->solution->ode.o.method == ADZ_ODE_BDF) {
         adzi_save_extra(&call, PATH, adzi_saved_extra(node, ADZI_ODE_PATH));
     }
     for (int k = 0; k < r->n_results; ++k) {
@@ -402,14 +463,16 @@ static bool record(adzi_node *node, adz_tensor *dy, adz_tensor **inputs, adz_ten
 adz_status adzi_ode_forward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_ode_context *r = *(adzi_ode_context *const *)node->attr;
-    const int64_t bytes[] = { (int64_t)((2 * (size_t)node->n_inputs + 1) * sizeof(adz_tensor *)) };
+    const int n_upstream = adzi_ode_results(&r->ode);
+    const int64_t count = 2 * (int64_t)node->n_inputs + n_upstream;
+    const int64_t bytes[] = { count * (int64_t)sizeof(adz_tensor *) };
     adz_tensor *memory = adzi_scratch(r->ode.e.op, ADZ_U8, 1, bytes);
     if (memory == NULL) {
         return adzi_status(NULL);
     }
     adz_tensor **inputs = (adz_tensor **)(void *)memory->data;
-    adz_tensor **results = inputs + node->n_inputs + 1;
-    if (!record(node, dy[0], inputs, results)) {
+    adz_tensor **results = inputs + node->n_inputs + n_upstream;
+    if (!record(node, dy, inputs, results)) {
         return adzi_status(NULL);
     }
     for (int i = 0, k = 0; i < node->n_inputs; ++i) {

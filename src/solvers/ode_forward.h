@@ -35,13 +35,14 @@ typedef struct adzi_ode_tangents {
     const double *w;       /* [m, p], of the other targets */
     const double *y;       /* [m, n], of the first state */
     const adzi_node *node; /* whose inputs are the leaves that the function may use */
-    double *out;           /* [m, T, n], filled */
-    bool dense;            /* the Jacobian is formed: */
-    adz_tensor *at[2];     /* the time and the state of the point */
-    adz_tensor *units;     /* the identity, [n, n] */
-    adz_tensor **parts;    /* room for 1 + n n_targets */
-    adz_plan **plan;       /* computes the Jacobian; what it points to may be NULL, and so may it */
-    bool refused;          /* the function cannot be captured */
+    double *out; /* [m, length], filled: [T, n], and for each event its hits' times and [H, n] */
+    int64_t length;
+    bool dense;         /* the Jacobian is formed: */
+    adz_tensor *at[2];  /* the time and the state of the point */
+    adz_tensor *units;  /* the identity, [n, n] */
+    adz_tensor **parts; /* room for 1 + n n_targets */
+    adz_plan **plan;    /* computes the Jacobian; what it points to may be NULL, and so may it */
+    bool refused;       /* the function cannot be captured */
     /* At the last point: */
     double *jacobian;     /* [n, n + p], if dense */
     adz_tensor *u;        /* else: the upstream gradient, by which `found` is differentiated */
@@ -61,6 +62,10 @@ adz_tensor *adzi_tangents_tensor(const char *op, const adz_tensor *like, const d
 /** Fills `out`. False with the error recorded. */
 bool adzi_tangents_steps(adzi_ode_tangents *s);
 bool adzi_tangents_bdf(adzi_ode_tangents *s, adz_tensor *path);
+bool adzi_tangents_recorded(adzi_ode_tangents *s);
+
+/** Where the time of a hit, or the state there, stands among all results of a solution. */
+int64_t adzi_tangents_place(const adzi_ode *ode, int event, int64_t index, bool state);
 
 /** Whether the backward of a solution may return a node of products. */
 bool adzi_ode_goes_forward(adzi_node *node, adz_tensor *const *dy);

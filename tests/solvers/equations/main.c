@@ -55,6 +55,7 @@ int main(void)
            run_group("ode events", ode_events, N_ODE_EVENTS) +
            run_group("ode hits", ode_hits, N_ODE_HITS) + run_group("ode bdf", ode_bdf, N_ODE_BDF) +
            run_group("forward", forward, N_FORWARD) +
+           run_group("forward hits", forward_hits, N_FORWARD_HITS) +
            run_group("ode backwards", ode_backwards, N_ODE_BACKWARDS) +
            run_group("ode plans", ode_plans, N_ODE_PLANS);
 }

@@ -46,6 +46,7 @@ enum {
     N_ODE_HITS = 12,
     N_ODE_BDF = 8,
     N_FORWARD = 11,
+    N_FORWARD_HITS = 5,
     N_ODE_BACKWARDS = 6,
     N_ODE_PLANS = 3
 };
@@ -75,6 +76,7 @@ extern const struct CMUnitTest ode_events[N_ODE_EVENTS];
 extern const struct CMUnitTest ode_hits[N_ODE_HITS];
 extern const struct CMUnitTest ode_bdf[N_ODE_BDF];
 extern const struct CMUnitTest forward[N_FORWARD];
+extern const struct CMUnitTest forward_hits[N_FORWARD_HITS];
 extern const struct CMUnitTest ode_backwards[N_ODE_BACKWARDS];
 extern const struct CMUnitTest ode_plans[N_ODE_PLANS];
 
