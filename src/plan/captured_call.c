@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "plan/plan.h"
+#include "plan/replay.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -394,6 +394,7 @@ void adzi_captured_call_free(adzi_captured_call *c)
     }
     adzi_plan_blocks_free(&c->blocks);
     adzi_stretches_free(&c->stretches);
+    adzi_plan_free_replay(c);
     adzi_free(c->updates, c->updates_capacity * sizeof *c->updates);
     adzi_free(c->seen, c->seen_capacity * sizeof *c->seen);
     adzi_free(c->numbers, c->numbers_capacity * sizeof *c->numbers);

@@ -16,7 +16,7 @@
  * written. */
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/replay.h"
 #include "tensor/kernel/pointwise.h"
 
 enum {

@@ -1,10 +1,9 @@
-/* Running the launches of a captured call: straight on, in loops, and by marks (Note [Marks among
- * launches]). */
-#include <stdio.h>
+/* Loops of a captured call: how long they use blocks, where marks lead (Note [Marks among
+ * launches]), and whether two calls have equal ones. */
 #include <string.h>
 
 #include "base/alloc.h"
-#include "plan/plan.h"
+#include "plan/replay.h"
 
 /* ---- how long blocks are in use -------------------------------------------------------------- */
 
@@ -111,128 +110,7 @@ bool adzi_plan_prepare_loops(adzi_captured_call *c)
     for (size_t i = 0; i < c->n_loops; ++i) {
         c->launches[c->loops[i].first].loop = i + 1;
     }
-    for (size_t i = 0; i < c->n_patches; ++i) {
-        adzi_plan_patch *p = &c->patches[i];
-        p->word = c->launches[p->launch].args + p->at;
-        memcpy(&p->first, p->word, sizeof p->first);
-    }
     return true;
-}
-
-/* ---- running --------------------------------------------------------------------------------- */
-
-static void begin(adzi_plan_patch *patches, size_t n)
-{
-    for (size_t i = 0; i < n; ++i) {
-        memcpy(patches[i].word, &patches[i].first, sizeof patches[i].first);
-        patches[i].position = patches[i].begin;
-    }
-}
-
-static void advance(adzi_plan_patch *patches, size_t n)
-{
-    for (size_t i = 0; i < n; ++i) {
-        adzi_plan_patch *p = &patches[i];
-        uintptr_t word;
-        memcpy(&word, p->word, sizeof word);
-        word += p->step;
-        if (p->ring != 0 && ++p->position == p->ring) {
-            p->position = 0;
-            word -= p->step * (uintptr_t)p->ring;
-        }
-        memcpy(p->word, &word, sizeof word);
-    }
-}
-
-/* Whether the byte of a TEST or an IF is true, and steps are left. */
-static bool goes_on(const adzi_plan_launch *l)
-{
-    adzi_mark_args *args = (adzi_mark_args *)(void *)l->args;
-    return *args->truth != 0 && (args->kind != ADZI_MARK_TEST || args->count++ < args->most);
-}
-
-/* The launch that follows mark i. */
-static size_t behind_mark(const adzi_captured_call *c, size_t i)
-{
-    const adzi_plan_launch *l = &c->launches[i];
-    switch (adzi_plan_mark_of(l)) {
-    case ADZI_MARK_WHILE:
-        ((adzi_mark_args *)(void *)c->launches[l->jump].args)->count = 0;
-        return i + 1;
-    case ADZI_MARK_TEST:
-    case ADZI_MARK_IF:
-        return goes_on(l) ? i + 1 : l->jump;
-    case ADZI_MARK_AGAIN:
-    case ADZI_MARK_ELSE:
-        return l->jump;
-    default:
-        return i + 1;
-    }
-}
-
-static adz_status run_loop(const adzi_captured_call *c, const adzi_plan_loop *loop);
-
-/* Begins the error of a launch with the step that has made it, as in an ordinary call. */
-static void name_step(const adzi_plan_launch *l, int64_t time)
-{
-    adzi_error_record *error = &adzi_self()->error;
-    char text[sizeof error->text];
-    if (l->loop_op != NULL) {
-        memcpy(text, error->text, sizeof text);
-        const int begin = snprintf(error->text, sizeof error->text,
-            "step %lld of %s: ", (long long)(l->step + time * l->step_moves), l->loop_op);
-        snprintf(error->text + begin, sizeof error->text - (size_t)begin, "%s", text);
-    }
-}
-
-/* Runs the launches i .. end-1, which are a time of a loop unless `time` is -1. */
-static adz_status run(const adzi_captured_call *c, size_t i, size_t end, int64_t time)
-{
-    adz_status status = ADZ_OK;
-    while (i < end && status == ADZ_OK) {
-        const adzi_plan_launch *l = &c->launches[i];
-        if (l->loop != 0 && time < 0) {
-            const adzi_plan_loop *loop = &c->loops[l->loop - 1];
-            status = run_loop(c, loop);
-            i += loop->length;
-        } else if (l->chain > 1) {
-            adzi_plan_run_chain(l);
-            i += l->chain;
-        } else if (l->kernel != NULL) {
-            adzi_launch_sized(l->kernel, l->args, l->size, l->units, l->grain);
-            ++i;
-        } else if (l->function == adzi_mark) {
-            i = behind_mark(c, i);
-        } else {
-            adzi_self()->composed = l->composed; /* Note [Errors of compositions] */
-            status = l->function(l->args);
-            adzi_self()->composed = NULL;
-            if (status != ADZ_OK) {
-                name_step(l, time < 0 ? 0 : time);
-            }
-            ++i;
-        }
-    }
-    return status;
-}
-
-static adz_status run_loop(const adzi_captured_call *c, const adzi_plan_loop *loop)
-{
-    adzi_plan_patch *patches = c->patches + loop->first_patch;
-    adz_status status = ADZ_OK;
-    begin(patches, loop->n_patches);
-    for (int64_t t = 0; t < loop->times && status == ADZ_OK; ++t) {
-        if (t > 0) {
-            advance(patches, loop->n_patches);
-        }
-        status = run(c, loop->first, loop->first + loop->length, t);
-    }
-    return status;
-}
-
-adz_status adzi_plan_run_launches(const adzi_captured_call *c)
-{
-    return run(c, 0, c->n_launches, -1);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */

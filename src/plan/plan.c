@@ -1,6 +1,7 @@
 /* Plans: calling the function while it is captured, and replaying its launches. */
 #include "plan/plan.h"
 #include "plan/attempt.h"
+#include "plan/replay.h"
 #include "base/capture.h"
 
 #include <math.h>
@@ -128,7 +129,7 @@ static adz_status take_into_use(const char *op, adz_plan *plan)
     adzi_captured_call_drop_compared(plan->last);
     adzi_captured_call_move_to(plan->last, plan->memory);
     adzi_plan_find_chains(plan->last);
-    if (!adzi_plan_prepare_loops(plan->last)) {
+    if (!adzi_plan_prepare_loops(plan->last) || !adzi_plan_prepare_replay(plan->last)) {
         adzi_fail_memory(op, bytes);
         return ADZ_ERR_MEMORY;
     }

@@ -69,9 +69,6 @@ typedef struct adzi_plan_patch {
     uintptr_t step;    /* is added to it behind each step */
     int64_t ring;      /* the position of the first step comes again after so many; 0: never */
     int64_t begin;     /* the position of the first step in the ring */
-    int64_t position;  /* that of the step that runs */
-    char *word;        /* the address, and its value in the first step: once they are final */
-    uintptr_t first;
 } adzi_plan_patch;
 
 /** Launches that run several times. Note [Loops of launches] in fold.c */
@@ -79,6 +76,7 @@ typedef struct adzi_plan_loop {
     size_t first, length; /* the launches of a step */
     int64_t times;
     size_t first_patch, n_patches;
+    size_t first_move, n_moves, first_ring, n_rings; /* what its patches are in a replay */
 } adzi_plan_loop;
 
 /** An argument of an operator: see argument_of. */
@@ -115,6 +113,9 @@ typedef struct adzi_captured_call {
     size_t n_loops, loops_capacity;
     adzi_plan_patch *patches; /* of all loops */
     size_t n_patches, patches_capacity;
+    struct adzi_plan_call *calls; /* of all launches, once they are replayed; else NULL */
+    struct adzi_plan_move *moves; /* room for n_patches of each */
+    struct adzi_plan_ring *rings;
     bool repeats; /* the function has told of a loop */
     struct adzi_plan_step {
         const char *op;
@@ -276,23 +277,8 @@ static inline adzi_mark_kind adzi_plan_mark_of(const adzi_plan_launch *launch)
 /** The loop to which a launch belongs; NULL for none. */
 const adzi_plan_loop *adzi_plan_loop_at(const adzi_captured_call *call, size_t launch);
 
-/** Notes where the moving addresses are, what they begin with, and where marks lead. All addresses
- * must be final. False if memory was refused. */
-bool adzi_plan_prepare_loops(adzi_captured_call *call);
-
-/** Runs all launches. The status of a function of the host that failed, with the error recorded. */
-adz_status adzi_plan_run_launches(const adzi_captured_call *call);
-
 /** Whether two calls have equal loops. */
 bool adzi_plan_same_loops(const adzi_captured_call *a, const adzi_captured_call *b);
-
-/* ---- chains.c ---- */
-
-/** Finds the chains of elementwise launches. All addresses must be final. */
-void adzi_plan_find_chains(adzi_captured_call *call);
-
-/** Runs the launches of a chain of 2 or more. */
-void adzi_plan_run_chain(const adzi_plan_launch *first);
 
 /* ---- updates.c ---- */
 

@@ -109,3 +109,21 @@ void adzi_pointwise(
 {
     adzi_pointwise_factor(kernel, y, n_in, in, p, NULL);
 }
+
+adzi_pointwise_loop *adzi_pointwise_loop_of(adzi_kernel kernel)
+{
+    /* A copy of no element computes addresses of the element before the first one. */
+    struct {
+        uint64_t before;
+        adzi_pointwise_loop *loop;
+    } room = { 0, NULL };
+    adzi_pointwise_args ask;
+    memset(&ask, 0, sizeof ask);
+    ask.flat = true;
+    ask.out = (char *)&room.loop;
+    for (int k = 0; k < ADZI_POINTWISE_INPUTS; ++k) {
+        ask.in[k] = ask.out;
+    }
+    kernel(&ask, ADZI_POINTWISE_ASKS, ADZI_POINTWISE_ASKS);
+    return room.loop;
+}

@@ -49,7 +49,8 @@ static float at(adz_tensor *t, int64_t i, int64_t j, int64_t k)
 }
 
 static const int64_t shapes[][3] = { { 1, 1, 5 }, { 2, 3, 4 }, { 3, 300, 3 }, { 2, 5, 700 },
-    { 4, 7, 130 }, { 1, 90, 512 }, { 1, 1, 40000 }, { 300, 2, 60 }, { 700, 1, 1 } };
+    { 4, 7, 130 }, { 1, 2, 256 }, { 1, 19, 27 }, { 1, 90, 512 }, { 1, 1, 40000 }, { 300, 2, 60 },
+    { 700, 1, 1 } };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static void compare(const int64_t *s, layout la, layout lb, layout lc)

@@ -40,6 +40,19 @@ ADZI_ADDRESSES(adzi_pointwise_args, out, in, factor);
 /** The bytes of the fields before n_in, the only ones that a flat call sets. */
 enum { ADZI_POINTWISE_FLAT_SIZE = offsetof(adzi_pointwise_args, n_in) };
 
+/** Computes n contiguous elements: y[i] = f(in[0][i], in[1][i], ..., p). */
+typedef void adzi_pointwise_loop(void *y, const void *const *in, int64_t n, const double *p);
+
+/** The begin and the end of a range that asks an elementwise kernel for its loop. The kernel writes
+ * the address of the loop to `out` and computes nothing. */
+enum { ADZI_POINTWISE_ASKS = -1 };
+
+/**
+ * The loop of an elementwise kernel whose `factor` is NULL, which computes flat calls without the
+ * kernel's frame. NULL for a kernel that is no loop, such as a copy.
+ */
+adzi_pointwise_loop *adzi_pointwise_loop_of(adzi_kernel kernel);
+
 /** The arguments of the kernel fill. A unit is an element of the output in row-major order. */
 typedef struct adzi_fill_args {
     char *out;

@@ -149,6 +149,42 @@ static void run_chunks(const adzi_pointwise_args *a, int64_t begin, int64_t end,
     }
 }
 
+/* Whether an operand with these strides is one element, which is broadcast. */
+static bool is_number(const adzi_pointwise_args *a, const int64_t *strides)
+{
+    int d = 0;
+    while (d < a->rank && strides[d] == 0) {
+        ++d;
+    }
+    return d == a->rank;
+}
+
+/* The first n elements, a chunk at most, of a call that is not flat. For so few, deciding how to
+ * cut the call (chunks_of) would cost more than the loop. */
+static void run_few(const adzi_pointwise_args *a, int64_t n, adzi_pointwise_loop *loop,
+    const size_t *item, int n_in, size_t out_item)
+{
+    buffer y_buffer, in_buffers[ADZI_POINTWISE_INPUTS];
+    const void *in[ADZI_POINTWISE_INPUTS];
+    for (int k = 0; k < n_in; ++k) {
+        in[k] = &in_buffers[k];
+        if (adzi_operand_is_contiguous(a, a->in_strides[k])) {
+            in[k] = a->in[k];
+        } else if (is_number(a, a->in_strides[k])) {
+            ADZI_SPLAT(&in_buffers[k], a->in[k], item[k], n);
+        } else {
+            ADZI_GATHER(
+                &in_buffers[k], a->in[k], item[k], 0, n, a->rank, a->sizes, a->in_strides[k]);
+        }
+    }
+    if (adzi_operand_is_contiguous(a, a->out_strides)) {
+        loop(a->out, in, n, a->p);
+        return;
+    }
+    loop(&y_buffer, in, n, a->p);
+    ADZI_SCATTER(a->out, &y_buffer, out_item, 0, n, a->rank, a->sizes, a->out_strides);
+}
+
 /* The entry point. A flat call, whose operands are all contiguous, is one call of the loop. */
 void ADZI_POINTWISE(
     const void *block, int64_t begin, int64_t end, adzi_pointwise_loop *loop, uint32_t items)
@@ -158,12 +194,18 @@ void ADZI_POINTWISE(
     size_t item[ADZI_POINTWISE_INPUTS];
     const void *in[ADZI_POINTWISE_INPUTS];
     int n_in = 0;
+    if (begin == ADZI_POINTWISE_ASKS) {
+        memcpy(a->out, &loop, sizeof loop);
+        return;
+    }
     for (items >>= 4; items != 0; items >>= 4, ++n_in) {
         item[n_in] = items & 15;
         in[n_in] = a->in[n_in] + begin * (int64_t)item[n_in];
     }
     if (a->flat) {
         loop(a->out + begin * (int64_t)out_item, in, end - begin, a->p);
+    } else if (begin == 0 && end <= ADZI_CHUNK) {
+        run_few(a, end, loop, item, n_in, out_item);
     } else {
         run_chunks(a, begin, end, loop, item, n_in, out_item);
     }

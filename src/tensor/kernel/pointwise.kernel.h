@@ -22,9 +22,6 @@
 
 #include "tensor/kernel/pointwise.h"
 
-/** Computes n contiguous elements: y[i] = f(in[0][i], in[1][i], ..., p). */
-typedef void adzi_pointwise_loop(void *y, const void *const *in, int64_t n, const double *p);
-
 /* The sizes in bytes of an output's and of up to three inputs' elements, in one number: four bits
  * each, 0 where there is no operand. */
 #define ADZI_ITEMS(y, a, b, c) \
