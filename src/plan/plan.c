@@ -128,6 +128,10 @@ static adz_status take_into_use(const char *op, adz_plan *plan)
     }
     adzi_captured_call_drop_compared(plan->last);
     adzi_captured_call_move_to(plan->last, plan->memory);
+    if (!adzi_plan_join_sums(plan->last)) {
+        adzi_fail_memory(op, bytes);
+        return ADZ_ERR_MEMORY;
+    }
     adzi_plan_find_chains(plan->last);
     if (!adzi_plan_prepare_loops(plan->last) || !adzi_plan_prepare_replay(plan->last)) {
         adzi_fail_memory(op, bytes);

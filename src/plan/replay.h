@@ -44,6 +44,12 @@ void adzi_plan_find_chains(adzi_captured_call *call);
 /** Runs the launches of a chain of 2 or more. */
 void adzi_plan_run_chain(const adzi_plan_launch *first);
 
+/* ---- sums.c ---- */
+
+/** Makes launches of products add to the matrices to which other launches would add the products,
+ * and leaves these out. All addresses must be final. False if memory was refused. */
+bool adzi_plan_join_sums(adzi_captured_call *call);
+
 /* ---- loops.c ---- */
 
 /** Notes where loops begin and where marks lead. False if memory was refused. */

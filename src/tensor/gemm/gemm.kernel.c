@@ -73,6 +73,16 @@ INLINE void KERNEL(put_rows)(
     }
     elem *c = g->c + i * g->ldc + s->j;
     const VEC floor = VSPLAT(g->floor);
+    if (g->finish == ADDED) {
+        ADZI_UNROLLED_FOR(int r = 0; r < t.rows; ++r)
+        {
+            ADZI_UNROLLED_FOR(int v = 0; v < t.vecs; ++v)
+            {
+                sums[r][v] +=
+                    KERNEL(load)(c + r * g->ldc + v * VW, t.whole || v < t.vecs - 1, t.lanes);
+            }
+        }
+    }
     if (g->finish == BIASED) {
         ADZI_UNROLLED_FOR(int v = 0; v < t.vecs; ++v)
         {
@@ -186,6 +196,19 @@ INLINE void KERNEL(outer)(const product *g, const strip *s, const int vecs, cons
         }
         return;
     }
+    if (g->finish == ADDED) {
+#pragma GCC unroll 4
+        for (int64_t i = 0; i < m; ++i, a += ai, c += ldc) {
+            const VEC x = VSPLAT(*a);
+            ADZI_UNROLLED_FOR(int v = 0; v < vecs; ++v)
+            {
+                const bool all = whole || v < vecs - 1;
+                const VEC sum = x * b[v] + KERNEL(load)(c + v * VW, all, t.lanes);
+                KERNEL(store)(c + v * VW, sum, all, t.lanes);
+            }
+        }
+        return;
+    }
     const VEC floor = VSPLAT(g->floor);
 #pragma GCC unroll 4
     for (int64_t i = 0; i < m; ++i, a += ai, c += ldc) {
@@ -291,6 +314,17 @@ void KERNEL(gemm_small)(const void *opaque, int64_t begin, int64_t end)
 {
     for (; begin < end; ++begin) {
         KERNEL(one_product)(opaque, begin);
+    }
+}
+
+/* Adds a product to C: the bits are those of the product, which gemm_small computes with an
+ * epilogue that is BARE, and of a sum. B is stored [k, n], and n is not 1. */
+void KERNEL(gemm_added)(const void *opaque, int64_t begin, int64_t end)
+{
+    if (begin < end) {
+        product g = KERNEL(product_of)(opaque, 0);
+        g.finish = ADDED;
+        KERNEL(product_in_place)(&g);
     }
 }
 

@@ -17,8 +17,8 @@
 #define NO_FLOOR (-INFINITY)
 
 /* The epilogue, which says what is written to C: BARE the sums, BIASED the sums and the bias,
- * GENERAL alpha sums + beta C + bias. */
-typedef enum finish { BARE, BIASED, GENERAL } finish;
+ * GENERAL alpha sums + beta C + bias. ADDED is the sums and C, for gemm_added alone. */
+typedef enum finish { BARE, BIASED, GENERAL, ADDED } finish;
 
 #endif
 

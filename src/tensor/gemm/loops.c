@@ -14,6 +14,7 @@ KERNEL_TABLE_PRODUCT(gemm_few_rows);
 KERNEL_TABLE_PRODUCT(gemm_sum_rows);
 KERNEL_TABLE_PRODUCT(gemm_blocked);
 KERNEL_TABLE_PRODUCT(gemm_pack);
+KERNEL_TABLE_PRODUCT(gemm_added);
 #ifdef ADZI_KNOWS_BF16
 void adzi_gemm_blocked_bf16_avx512(const void *, int64_t, int64_t);
 #endif
@@ -243,4 +244,32 @@ void adzi_gemm_use_packed(void *opaque, const void *packed, int64_t *units, int6
     args->cut = adzi_gemm_cut_by(&args->cut.g, &rule);
     *units = args->cut.blocks;
     *grain = adzi_gemm_cut_grain(&args->cut);
+}
+
+/* ---- products that are added to a matrix ---------------------------------------------------- */
+
+const adzi_gemm_args *adzi_gemm_addable(adzi_kernel kernel, const void *opaque)
+{
+    const adzi_gemm_args *g = opaque;
+    if (kernel != KERNEL_FOR(gemm_small, ADZ_F32) && kernel != KERNEL_FOR(gemm_small, ADZ_F64)) {
+        return NULL;
+    }
+    const bool bare = g->alpha == 1 && g->beta == 0 && g->bias == NULL && !g->relu;
+    const bool in_place = !g->tb || (g->k == 1 && g->ldb == 1);
+    return bare && in_place && g->batch == 1 && g->k > 0 && g->n > 1 && !adzi_gemm_has_half(g)
+               ? g
+               : NULL;
+}
+
+void adzi_gemm_make_added(adzi_kernel *kernel, void *opaque, void *c)
+{
+    adzi_gemm_args *g = opaque;
+    *kernel = KERNEL_FOR(gemm_added, g->dtype);
+    g->c = c;
+    g->ldc = g->n;
+}
+
+bool adzi_gemm_is_added(adzi_kernel kernel)
+{
+    return kernel == KERNEL_FOR(gemm_added, ADZ_F32) || kernel == KERNEL_FOR(gemm_added, ADZ_F64);
 }

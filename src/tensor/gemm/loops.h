@@ -98,4 +98,28 @@ void adzi_gemm_pack(const adzi_gemm_args *args, void *to);
  */
 void adzi_gemm_use_packed(void *args, const void *packed, int64_t *units, int64_t *grain);
 
+/* ---- products that are added to a matrix ---------------------------------------------------- */
+
+/**
+ * The product that a captured launch computes, if adzi_gemm_make_added() takes it: small, with B
+ * stored [k, n], and nothing done with it.
+ *
+ * @param args  the arguments of the launch
+ * @return      NULL for other launches
+ */
+const adzi_gemm_args *adzi_gemm_addable(adzi_kernel kernel, const void *args);
+
+/**
+ * Makes a captured launch that adzi_gemm_addable() takes add its product to a matrix instead of
+ * writing it. The bits are those of the product followed by a sum of two matrices.
+ *
+ * @param kernel  set to the kernel of the launch
+ * @param args    the arguments of the launch
+ * @param c       the matrix, of the product's dtype and size, and contiguous
+ */
+void adzi_gemm_make_added(adzi_kernel *kernel, void *args, void *c);
+
+/** Whether a kernel is one of those that adzi_gemm_make_added() sets. */
+bool adzi_gemm_is_added(adzi_kernel kernel);
+
 #endif
