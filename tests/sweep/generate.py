@@ -112,6 +112,7 @@ HINTS = {
     'adz_pretrained_encode': {'tokenizer': 'pretrained'},
     'adz_module_remove_parametrizations': {'module': 'parametrized'},
     'adz_onnx_load': {'path': 'file.onnx'}, 'adz_onnx_tensor_load': {'path': 'file.pb'},
+    'adz_rotary_embedding': {'x': 'gate bias', 'cos': 'vector', 'sin': 'vector'},
     'adz_pretrained_open': {'folder': 'published'}, 'adz_pretrained_cache_new': {'module': 'published'},
     'adz_pretrained_save': {'module': 'published', 'folder': 'published'},
     'adz_autograd_grad': {'outputs': 'loss', 'gradients': 'NULL', 'inputs': 'leaf',

@@ -126,7 +126,11 @@ static void remove_folder(const char *path)
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         char file[1024];
         snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        unlink(file);
+        const bool self = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        if (!self && unlink(file) != 0) { /* a folder with a published model */
+            remove_folder(file);
+            rmdir(file);
+        }
     }
     if (folder != NULL) {
         closedir(folder);
