@@ -256,7 +256,7 @@ const adzi_gemm_args *adzi_gemm_addable(adzi_kernel kernel, const void *opaque)
     }
     const bool bare = g->alpha == 1 && g->beta == 0 && g->bias == NULL && !g->relu;
     const bool in_place = !g->tb || (g->k == 1 && g->ldb == 1);
-    return bare && in_place && g->batch == 1 && g->k > 0 && g->n > 1 && !adzi_gemm_has_half(g)
+    return bare && in_place && g->batch == 1 && g->k > 0 && g->n > 1 && !adzi_gemm_has_stored(g)
                ? g
                : NULL;
 }
