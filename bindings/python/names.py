@@ -48,6 +48,8 @@ LEFT_OUT = {
     r'adz_dataset_split': 'indices of tensors, and adz_dataset_split_rows',
     r'adz_(loader_set_position|scheduler_get_state)': 'adze.load_checkpoint restores them',
     r'adz_flat_parameters_slice_at': 'for programs that send gradients themselves',
+    r'adz_gguf_\w+': 'adz_pretrained_open reads such files; their values are for programs in C',
+    r'adz_generate': 'its callback and its texts are for programs in C',
     r'adz_gpt2_(attention|block)_new': 'gpt2_model_new makes them',
     r'adz_fastai_(encoder_new|language_model_new|text_classifier_new|old_index|lr_range|token_rules)':
         'they need what adz_fastai_config_init fills for an architecture',

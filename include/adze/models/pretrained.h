@@ -72,7 +72,8 @@ ADZ_API void adz_pretrained_options_init(adz_pretrained_options *options, size_t
  * missing, that has another shape than the configuration says, or that belongs to no part of the
  * model. The model takes the memory of the tensors that are in the files, and no other.
  *
- * @param folder   with config.json and the weights
+ * @param folder   with config.json and the weights; or the path of a GGUF file of the architecture
+ *                 llama, qwen2 or qwen3, which ends in .gguf
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_module_release; or NULL
  * @errors         ADZ_ERR_NULL, ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (the architecture,

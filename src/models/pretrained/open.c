@@ -4,6 +4,7 @@
 
 #include "adze/models/pretrained.h"
 #include "adze/options.h"
+#include "gguf/model.h"
 #include "pretrained/causal_lm.h"
 #include "pretrained/families.h"
 #include "pretrained/gpt2.h"
@@ -87,7 +88,8 @@ static adz_module *build(models_weights *weights, const models_json *config)
 {
     const char *architecture;
     const models_family *family = family_of(config, &architecture);
-    if (family == NULL || !adzi_models_folder_open(weights, weights->file)) {
+    if (family == NULL ||
+        (weights->find == NULL && !adzi_models_folder_open(weights, weights->file))) {
         return NULL;
     }
     adz_module *module = family->build(weights, config, architecture);
@@ -107,19 +109,22 @@ adz_module *adz_pretrained_open(const char *folder, const adz_pretrained_options
     if (!adz_options_take(op, &adz_pretrained_options_table, &o, options)) {
         return NULL;
     }
-    if (snprintf(path, sizeof path, "%s/config.json", folder) >= PATH) {
+    const bool gguf = adzi_models_ends_in(folder, ".gguf");
+    if (snprintf(path, sizeof path, gguf ? "%s" : "%s/config.json", folder) >= PATH) {
         return models_fail(op, ADZ_ERR_ARGUMENT, "the path of the folder is too long");
-    }
-    json_t *root = adzi_models_json_load(op, path, MOST_CONFIG);
-    if (root == NULL) {
-        return NULL;
     }
     adz_scope *scope = adz_scope_open();
     models_weights weights = { .op = op, .file = folder, .dtype = o.dtype };
+    json_t *root =
+        gguf ? adzi_models_gguf_open(&weights, path) : adzi_models_json_load(op, path, MOST_CONFIG);
     const models_json config = adzi_models_json_root(op, path, root);
     adz_module *module =
-        scope != NULL && adzi_models_json_is_object(&config) ? build(&weights, &config) : NULL;
-    adzi_models_folder_close(&weights);
+        root != NULL && adzi_models_json_is_object(&config) ? build(&weights, &config) : NULL;
+    if (gguf) {
+        adzi_models_gguf_close(&weights);
+    } else {
+        adzi_models_folder_close(&weights);
+    }
     adzi_models_weights_end(&weights);
     adz_scope_close(scope);
     json_decref(root);
@@ -142,8 +147,10 @@ adz_tensor *adz_pretrained_cache_new(adz_module *module, int64_t batch, int64_t 
         return models_fail(name, ADZ_ERR_ARGUMENT, "the module is a %s, which has no cache",
             adz_module_name(module));
     }
+    /* Stored weights compute in f32. */
     adz_tensor_list parameters = adz_module_parameters(module);
+    const bool doubles = parameters.count > 0 && adz_tensor_dtype(parameters.items[0]) == ADZ_F64;
     return adz_zeros(gpt2 ? adzi_models_gpt2_cache_shape(module, batch, capacity)
                           : adzi_models_cache_shape(module, batch, capacity),
-        parameters.count > 0 ? adz_tensor_dtype(parameters.items[0]) : ADZ_F32);
+        doubles ? ADZ_F64 : ADZ_F32);
 }

@@ -67,9 +67,29 @@ adz_module *adzi_models_head(models_weights *w, adz_tensor *table, bool tied)
         self != NULL && adz_module_set_parameter(self, "weight", table) != NULL, self);
 }
 
+/* Rows of a table in blocks of Q8_0, u8[rows, blocks, 34]: their bytes are looked up, and widened.
+ */
+static adz_tensor *look_up_blocks(adz_tensor *ids, adz_tensor *weight)
+{
+    const int64_t rows = adz_tensor_size(weight, 0), blocks = adz_tensor_size(weight, 1);
+    adz_tensor *bytes = adz_reshape(weight, ADZ_SHAPE(rows, blocks * ADZ_Q8_0_BYTES));
+    adz_tensor *y = bytes != NULL ? adz_embedding(ids, bytes, NULL) : NULL;
+    if (y == NULL) {
+        return NULL;
+    }
+    adz_shape shape = adz_tensor_shape(y);
+    shape.sizes[shape.rank - 1] = blocks;
+    shape.sizes[shape.rank++] = ADZ_Q8_0_BYTES;
+    return adz_dequantize_q8_0(adz_reshape(y, shape));
+}
+
 static adz_tensor *look_up(adz_module *self, adz_tensor *ids)
 {
-    adz_tensor *rows = adz_embedding(ids, adz_module_parameter_at(self, 0), NULL);
+    adz_tensor *weight = adz_module_parameter_at(self, 0);
+    if (adz_tensor_dtype(weight) == ADZ_U8) {
+        return look_up_blocks(ids, weight);
+    }
+    adz_tensor *rows = adz_embedding(ids, weight, NULL);
     const adz_dtype dtype = rows != NULL ? adz_tensor_dtype(rows) : ADZ_F32;
     return dtype == ADZ_F16 || dtype == ADZ_BF16 ? adz_to(rows, ADZ_F32) : rows;
 }
@@ -85,7 +105,8 @@ static const adz_module_type table_type = { .size = sizeof(adz_module_type),
     .name = "Embedding",
     .forward = look_up,
     .extra_repr = table_repr,
-    .half_parameters = 1 };
+    .half_parameters = 1,
+    .block_parameters = 1 };
 
 adz_module *adzi_models_table(
     models_weights *weights, const char *path, int64_t rows, int64_t width)

@@ -1,0 +1,312 @@
+/* Language models in GGUF files: llama, qwen2 and qwen3.
+ *
+ * The rows of llama's projections of queries and keys are in another order than in transformers: a
+ * head's features 0, E/2, 1, E/2 + 1 ... follow each other, as a rotation of pairs wants them. They
+ * are put back. */
+#include "gguf/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "adze/ops/shape.h"
+#include "gguf/gguf.h"
+
+typedef struct gguf_model {
+    adz_gguf *file;
+    const char *architecture; /* "llama", borrowed from the file */
+    int64_t heads, key_heads;
+} gguf_model;
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static const char *const outer_names[][2] = { { "model.embed_tokens.", "token_embd." },
+    { "model.norm.", "output_norm." }, { "lm_head.", "output." } };
+
+static const char *const layer_names[][2] = { { "self_attn.q_proj.", "attn_q." },
+    { "self_attn.k_proj.", "attn_k." }, { "self_attn.v_proj.", "attn_v." },
+    { "self_attn.o_proj.", "attn_output." }, { "self_attn.q_norm.", "attn_q_norm." },
+    { "self_attn.k_norm.", "attn_k_norm." }, { "mlp.gate_proj.", "ffn_gate." },
+    { "mlp.up_proj.", "ffn_up." }, { "mlp.down_proj.", "ffn_down." },
+    { "input_layernorm.", "attn_norm." }, { "post_attention_layernorm.", "ffn_norm." } };
+
+enum {
+    OUTER = sizeof outer_names / sizeof *outer_names,
+    INNER = sizeof layer_names / sizeof *layer_names
+};
+
+/* Replaces the beginning of a name by that in column `to` of a table. False if no row fits. */
+static bool replace(char *out, const char *before, const char *name, const char *const (*table)[2],
+    size_t rows, int to)
+{
+    for (size_t i = 0; i < rows; ++i) {
+        const char *own = table[i][1 - to];
+        if (strncmp(name, own, strlen(own)) == 0) {
+            return snprintf(out, MODELS_NAME, "%s%s%s", before, table[i][to], name + strlen(own)) <
+                   MODELS_NAME;
+        }
+    }
+    return false;
+}
+
+/* Translates a name between transformers (column 0) and GGUF (column 1). */
+static bool translate(char *out, const char *name, int to)
+{
+    static const char *const prefixes[2] = { "model.layers.", "blk." };
+    const char *own = prefixes[1 - to];
+    if (strncmp(name, own, strlen(own)) != 0) {
+        return replace(out, "", name, outer_names, OUTER, to);
+    }
+    const char *number = name + strlen(own);
+    const size_t digits = strspn(number, "0123456789");
+    char before[64];
+    if (digits == 0 || digits > 6 || number[digits] != '.') {
+        return false;
+    }
+    snprintf(before, sizeof before, "%s%.*s.", prefixes[to], (int)digits, number);
+    return replace(out, before, number + digits + 1, layer_names, INNER, to);
+}
+
+/* ---- weights -------------------------------------------------------------------------------- */
+
+/* Rows of llama's queries and keys in the order of transformers. */
+static adz_tensor *in_halves(adz_tensor *t, int64_t heads)
+{
+    if (t == NULL) {
+        return NULL;
+    }
+    const adz_shape shape = adz_tensor_shape(t);
+    const int64_t rows = shape.sizes[0], width = shape.rank > 1 ? shape.sizes[1] : 1;
+    if (heads < 1 || rows % (2 * heads) != 0) {
+        return t; /* the caller refuses this shape */
+    }
+    adz_tensor *pairs = adz_reshape(t, ADZ_SHAPE(heads, rows / heads / 2, 2, width));
+    return adz_reshape(adz_permute(pairs, ADZ_DIMS(0, 2, 1, 3)), shape);
+}
+
+static adz_tensor *find(models_weights *weights, const char *name)
+{
+    gguf_model *m = weights->user;
+    char own[MODELS_NAME];
+    if (!translate(own, name, 1) ||
+        adz_gguf_tensor_find(m->file, own) == adz_gguf_tensor_count(m->file)) {
+        return NULL;
+    }
+    adz_tensor *t = adz_gguf_read(m->file, own, true);
+    if (strcmp(m->architecture, "llama") != 0) {
+        return t;
+    }
+    if (strstr(name, ".q_proj.") != NULL) {
+        return in_halves(t, m->heads);
+    }
+    return strstr(name, ".k_proj.") != NULL ? in_halves(t, m->key_heads) : t;
+}
+
+static bool each(
+    models_weights *weights, bool (*visit)(models_weights *, const char *name, void *), void *user)
+{
+    const gguf_model *m = weights->user;
+    for (size_t i = 0; i < adz_gguf_tensor_count(m->file); ++i) {
+        const char *own = adz_gguf_tensor_name_at(m->file, i);
+        char name[MODELS_NAME];
+        if (!visit(weights, translate(name, own, 0) ? name : own, user)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the configuration ---------------------------------------------------------------------- */
+
+/* Values ARCHITECTURE.NAME, and the entries of config.json that they are. */
+static const struct {
+    const char *name, *entry;
+    bool real;
+} values[] = { { "embedding_length", "hidden_size", false },
+    { "feed_forward_length", "intermediate_size", false },
+    { "block_count", "num_hidden_layers", false },
+    { "attention.head_count", "num_attention_heads", false },
+    { "attention.head_count_kv", "num_key_value_heads", false },
+    { "attention.key_length", "head_dim", false },
+    { "context_length", "max_position_embeddings", false },
+    { "attention.layer_norm_rms_epsilon", "rms_norm_eps", true },
+    { "rope.freq_base", "rope_theta", true } };
+
+/* Values that need a look of their own, or that change nothing. */
+static const char *const others[] = { "attention.value_length", "rope.dimension_count",
+    "rope.scaling.type", "rope.scaling.factor", "vocab_size", NULL };
+
+static const char *key_of(char *to, const gguf_model *m, const char *name)
+{
+    snprintf(to, MODELS_NAME, "%s.%s", m->architecture, name);
+    return to;
+}
+
+static bool is_known(const char *name)
+{
+    for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
+        if (strcmp(name, values[i].name) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; others[i] != NULL; ++i) {
+        if (strcmp(name, others[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all values of the architecture are known. */
+static bool check_known(const models_weights *w, const gguf_model *m)
+{
+    const size_t own = strlen(m->architecture);
+    for (size_t i = 0; i < m->file->n_values; ++i) {
+        const char *key = adzi_gguf_chars(m->file, m->file->values[i].key);
+        if (strncmp(key, m->architecture, own) == 0 && key[own] == '.' &&
+            !is_known(key + own + 1)) {
+            adz_error_format(w->op, ADZ_ERR_UNSUPPORTED,
+                "%s: value %s is one that adze does not know, and it might change the results",
+                w->file, key);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* An optional whole number; `fallback` if the file has none. */
+static bool whole(const gguf_model *m, const char *name, int64_t fallback, int64_t *number)
+{
+    char key[MODELS_NAME];
+    *number = fallback;
+    return adz_gguf_kind_of(m->file, key_of(key, m, name)) == ADZ_GGUF_NONE ||
+           adz_gguf_integer(m->file, key, number) == ADZ_OK;
+}
+
+static bool has_tensor(const gguf_model *m, const char *name)
+{
+    return adz_gguf_tensor_find(m->file, name) < adz_gguf_tensor_count(m->file);
+}
+
+/* Frequencies that are divided by a factor, and heads that are rotated in part. */
+static bool add_rope(const models_weights *w, gguf_model *m, json_t *config)
+{
+    char key[MODELS_NAME];
+    int64_t width, rotated, hidden;
+    const char *type = "none";
+    double factor = 1;
+    if (!whole(m, "embedding_length", 0, &hidden) ||
+        !whole(m, "attention.key_length", m->heads > 0 ? hidden / m->heads : 0, &width) ||
+        !whole(m, "rope.dimension_count", width, &rotated)) {
+        return false;
+    }
+    if (rotated != width) {
+        adz_error_format(w->op, ADZ_ERR_UNSUPPORTED,
+            "%s: value %s is %lld, but heads of %lld features are rotated whole only", w->file,
+            key_of(key, m, "rope.dimension_count"), (long long)rotated, (long long)width);
+        return false;
+    }
+    if (adz_gguf_kind_of(m->file, key_of(key, m, "rope.scaling.type")) != ADZ_GGUF_NONE &&
+        (type = adz_gguf_text(m->file, key)) == NULL) {
+        return false;
+    }
+    if (strcmp(type, "none") == 0) {
+        return true;
+    }
+    if (strcmp(type, "linear") != 0) {
+        adz_error_format(w->op, ADZ_ERR_UNSUPPORTED,
+            "%s: value %s is \"%.60s\", but none and linear are known", w->file, key, type);
+        return false;
+    }
+    return adz_gguf_real(m->file, key_of(key, m, "rope.scaling.factor"), &factor) == ADZ_OK &&
+           json_object_set_new(config, "rope_scaling",
+               json_pack("{s:s, s:f}", "rope_type", "linear", "factor", factor)) == 0;
+}
+
+/* Adds the entries that are values of the file. */
+static bool add_values(gguf_model *m, json_t *config)
+{
+    char key[MODELS_NAME];
+    for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
+        int64_t number;
+        double real;
+        if (adz_gguf_kind_of(m->file, key_of(key, m, values[i].name)) == ADZ_GGUF_NONE) {
+            continue;
+        }
+        if (values[i].real ? adz_gguf_real(m->file, key, &real) != ADZ_OK
+                           : adz_gguf_integer(m->file, key, &number) != ADZ_OK) {
+            return false;
+        }
+        json_t *value = values[i].real ? json_real(real) : json_integer(number);
+        if (json_object_set_new(config, values[i].entry, value) != 0) {
+            return false;
+        }
+    }
+    return whole(m, "attention.head_count", 0, &m->heads) &&
+           whole(m, "attention.head_count_kv", m->heads, &m->key_heads);
+}
+
+/* Adds what tensors say: the vocabulary, a head of its own, and biases. */
+static bool add_shapes(const models_weights *w, const gguf_model *m, json_t *config)
+{
+    const size_t i = adz_gguf_tensor_find(m->file, "token_embd.weight");
+    if (i == adz_gguf_tensor_count(m->file)) {
+        adz_error_format(
+            w->op, ADZ_ERR_FORMAT, "%s: there is no tensor token_embd.weight", w->file);
+        return false;
+    }
+    const bool biased = has_tensor(m, "blk.0.attn_output.bias");
+    return json_object_set_new(config, "vocab_size",
+               json_integer(adz_gguf_tensor_shape_at(m->file, i).sizes[0])) == 0 &&
+           json_object_set_new(
+               config, "tie_word_embeddings", json_boolean(!has_tensor(m, "output.weight"))) == 0 &&
+           (!biased || json_object_set_new(config, "attention_bias", json_true()) == 0);
+}
+
+/* The configuration without values; NULL with the error recorded. */
+static json_t *config_of(const models_weights *w, gguf_model *m)
+{
+    static const char *const known[][2] = { { "llama", "LlamaForCausalLM" },
+        { "qwen2", "Qwen2ForCausalLM" }, { "qwen3", "Qwen3ForCausalLM" } };
+    m->architecture = adz_gguf_text(m->file, "general.architecture");
+    for (size_t i = 0; m->architecture != NULL && i < sizeof known / sizeof *known; ++i) {
+        if (strcmp(m->architecture, known[i][0]) == 0) {
+            return json_pack("{s:s, s:[s], s:s}", "model_type", known[i][0], "architectures",
+                known[i][1], "hidden_act", "silu");
+        }
+    }
+    return m->architecture == NULL
+               ? NULL
+               : models_fail(w->op, ADZ_ERR_UNSUPPORTED,
+                     "%s: general.architecture is \"%.60s\", but llama, qwen2 and qwen3 are known",
+                     w->file, m->architecture);
+}
+
+json_t *adzi_models_gguf_open(models_weights *weights, const char *path)
+{
+    gguf_model *m = weights->user = adzi_models_alloc(sizeof *m);
+    weights->find = find;
+    weights->each = each;
+    if (m == NULL || (m->file = adz_gguf_open(path)) == NULL) {
+        return NULL;
+    }
+    json_t *config = config_of(weights, m);
+    if (config != NULL && check_known(weights, m) && add_values(m, config) &&
+        add_rope(weights, m, config) && add_shapes(weights, m, config)) {
+        return config;
+    }
+    if (adz_error_code() == ADZ_OK) {
+        adz_error_format(weights->op, ADZ_ERR_MEMORY, "memory for a configuration was refused");
+    }
+    json_decref(config);
+    return NULL;
+}
+
+void adzi_models_gguf_close(models_weights *weights)
+{
+    gguf_model *m = weights->user;
+    if (m != NULL) {
+        adz_gguf_close(&m->file);
+        adzi_models_free(m);
+        weights->user = NULL;
+    }
+}
