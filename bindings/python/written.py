@@ -137,8 +137,10 @@ def class_(node, more=()):
     bases = ', '.join(ast.unparse(b) for b in node.bases)
     lines, attributes = [f'class {node.name}({bases}):' if bases else f'class {node.name}:'], set()
     for one in node.body:
-        if isinstance(one, ast.FunctionDef) and shown(one.name):
-            lines += function(one, node.name, '    ')
+        if isinstance(one, ast.FunctionDef):
+            # a checker finds misspelled methods of tensors; modules have parameters and children as attributes
+            if shown(one.name) and (node.name, one.name) != ('Tensor', '__getattr__'):
+                lines += function(one, node.name, '    ')
             if one.name in ('__init__', '__new__', '_adopt', '_add_groups', '_init_own'):
                 attributes |= {n.attr for n in ast.walk(one) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == 'self' and
                                isinstance(n.ctx, ast.Store) and not n.attr.startswith('_')}
@@ -185,13 +187,15 @@ def plain(text):
     return '\n'.join([lines[0], 'import builtins', *lines[1:]])
 
 
-def assigned(tree):
-    """Names that a file gives to functions, such as `clip = clamp`."""
+def assigned(tree, factories):
+    """Names that a file gives to functions, such as `clip = clamp`, or to functions that make tensors."""
     for node in tree.body:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 names = target.elts if isinstance(target, ast.Tuple) else [target]
-                yield from (f'{n.id}: Any' for n in names if isinstance(n, ast.Name) and not n.id.startswith('_'))
+                for n in names:
+                    if isinstance(n, ast.Name) and not n.id.startswith('_'):
+                        yield f'def {n.id}(*args: Any, **options: Any) -> Tensor: ...' if factories else f'{n.id}: Any'
 
 
 def file(path, more=()):
@@ -219,4 +223,4 @@ def file(path, more=()):
                           '    def itemsize(self) -> builtins.int: ...', *DTYPES]) + '\n'
     defined = {node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
     lines += [line for name, line in wanted.items() if re.search(rf'\b{name}\b', text) and name not in defined]
-    return '\n'.join(lines + body + list(assigned(tree)) + list(more)) + '\n'
+    return '\n'.join(lines + body + list(assigned(tree, path.name == '_factories.py')) + list(more)) + '\n'

@@ -54,6 +54,17 @@ class Complete(unittest.TestCase):
         for option in project['tool']['meson-python']['args']['setup']:
             self.assertIn(option[2:].split('=')[0], known | {'buildtype', 'default_library'})
 
+    def test_stubs_of_classes(self):
+        folder = pathlib.Path(adze.__file__).parent
+        for name, class_, wanted, unwanted in (
+                ('_tensor.pyi', 'Tensor', {'backward', 'register_hook', 'mm', 'exp_', 'unflatten'}, {'__getattr__', '_text'}),
+                ('optim/optimizer.pyi', 'Optimizer', {'step', 'state_dict', 'param_groups'}, {'_add_groups'}),
+                ('nn/module.pyi', 'Module', {'parameters', 'register_forward_hook', '__getattr__'}, {'_named'})):
+            tree = ast.parse((folder / name).read_text(encoding='utf-8'))
+            body = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == class_).body
+            made = {node.name if isinstance(node, ast.FunctionDef) else ast.unparse(node.target) for node in body}
+            self.assertEqual((wanted - made, unwanted & made), (set(), set()), name)
+
     def test_stubs(self):
         folder = pathlib.Path(adze.__file__).parent
         for name, module, least in (('_adze.pyi', _adze, 900), ('__init__.pyi', adze, 300), ('nn/__init__.pyi', nn, 100)):
