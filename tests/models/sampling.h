@@ -1,4 +1,5 @@
 /* Logits as the processors of transformers 5.24.0 leave them, from tests/models/sampling.py. */
+/* clang-format off */
 enum { SAMPLING_V = 24, SAMPLING_IDS = 6 };
 
 static const struct sampling_case {

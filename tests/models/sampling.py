@@ -23,7 +23,7 @@ def row(numbers):
 
 torch.manual_seed(0)
 print(f'/* Logits as the processors of transformers {transformers.__version__} leave them, from '
-      'tests/models/sampling.py. */')
+      'tests/models/sampling.py. */\n/* clang-format off */')
 print(f'enum {{ SAMPLING_V = {V}, SAMPLING_IDS = 6 }};\n')
 print('static const struct sampling_case {\n    double penalty, temperature;\n    int64_t top_k;\n'
       '    double top_p, min_p;\n    int64_t ids[SAMPLING_IDS];\n    float before[SAMPLING_V], after[SAMPLING_V];\n'
