@@ -17,7 +17,7 @@ NEAREST = "IEEE 754 prescribes its result, the nearest number"
 ALLOWED = {
     "sqrt": NEAREST, "sqrtf": NEAREST, "fma": NEAREST, "fmaf": NEAREST,
     "floor": EXACT, "floorf": EXACT, "ceil": EXACT, "ceilf": EXACT, "trunc": EXACT, "truncf": EXACT,
-    "nearbyint": EXACT, "nearbyintf": EXACT, "rint": EXACT, "rintf": EXACT,
+    "nearbyint": EXACT, "nearbyintf": EXACT, "rint": EXACT, "rintf": EXACT, "round": EXACT, "roundf": EXACT,
     "ldexp": EXACT, "ldexpf": EXACT, "frexp": EXACT, "frexpf": EXACT,
     "nextafter": EXACT, "nextafterf": EXACT, "copysign": EXACT, "copysignf": EXACT, "fmod": EXACT, "fmodf": EXACT,
     "fmax": EXACT, "fmaxf": EXACT, "fmin": EXACT, "fminf": EXACT, "fabs": EXACT, "fabsf": EXACT,

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "adze/real.h"
+
 void adzi_models_penalise(
     float *scores, int64_t v, double penalty, const int64_t *ids, int64_t n_ids, bool *met)
 {
@@ -36,7 +38,7 @@ static double sum_of(const float *scores, int64_t v, float most)
 {
     double sum = 0;
     for (int64_t i = 0; i < v; ++i) {
-        sum += exp((double)scores[i] - (double)most);
+        sum += adz_real_exp((double)scores[i] - (double)most);
     }
     return sum;
 }
@@ -104,7 +106,7 @@ static void keep_top_p(float *scores, int64_t v, double top_p, models_candidate 
     int64_t count = 0;
     double removed = 0;
     for (int64_t i = 0; i < v; ++i) {
-        const double share = exp((double)scores[i] - (double)most);
+        const double share = adz_real_exp((double)scores[i] - (double)most);
         if (share <= spare / (double)v / 2 && i != best) {
             removed += share;
             scores[i] = -INFINITY;
@@ -114,7 +116,7 @@ static void keep_top_p(float *scores, int64_t v, double top_p, models_candidate 
     }
     qsort(room, (size_t)count, sizeof *room, ascending);
     for (int64_t i = 0; i < count - 1; ++i) {
-        removed += exp((double)room[i].score - (double)most);
+        removed += adz_real_exp((double)room[i].score - (double)most);
         if (removed > spare) {
             break;
         }
@@ -127,7 +129,7 @@ static void keep_min_p(float *scores, int64_t v, double min_p)
     const int64_t best = adzi_models_best(scores, v);
     const float most = scores[best];
     for (int64_t i = 0; i < v; ++i) {
-        if (i != best && exp((double)scores[i] - (double)most) < min_p) {
+        if (i != best && adz_real_exp((double)scores[i] - (double)most) < min_p) {
             scores[i] = -INFINITY;
         }
     }
@@ -160,7 +162,7 @@ int64_t adzi_models_draw(const float *scores, int64_t v, double number)
     int64_t last = 0;
     for (int64_t i = 0; i < v; ++i) {
         if (scores[i] > -INFINITY) {
-            below += exp((double)scores[i] - (double)most);
+            below += adz_real_exp((double)scores[i] - (double)most);
             last = i;
             if (number * sum < below) {
                 return i;
