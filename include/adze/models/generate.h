@@ -2,13 +2,11 @@
  * @file models/generate.h
  * Text from a language model, one token after the other.
  *
- * @code
- * adz_generate_options options = ADZ_GENERATE_OPTIONS;
- * options.max_new_tokens = 40;
- * options.do_sample = true;
- * options.temperature = 0.8;
- * adz_tensor *ids = adz_generate(model, prompt, &options); // prompt i64[B, T]
- * @endcode
+ *     adz_generate_options options = ADZ_GENERATE_OPTIONS;
+ *     options.max_new_tokens = 40;
+ *     options.do_sample = true;
+ *     options.temperature = 0.8;
+ *     adz_tensor *ids = adz_generate(model, prompt, &options); // prompt i64[B, T]
  */
 #ifndef ADZE_MODELS_GENERATE_H
 #define ADZE_MODELS_GENERATE_H

@@ -6,12 +6,10 @@
  * are asked for. Nothing that a file claims is believed before its bytes were read: a count or a
  * length beyond the end of the file is an error, and no memory is asked for it.
  *
- * @code
- * adz_gguf *file = adz_gguf_open("model.gguf");
- * printf("a %s\n", adz_gguf_text(file, "general.architecture"));
- * adz_tensor *table = adz_gguf_read(file, "token_embd.weight", true);
- * adz_gguf_close(&file);
- * @endcode
+ *     adz_gguf *file = adz_gguf_open("model.gguf");
+ *     printf("a %s\n", adz_gguf_text(file, "general.architecture"));
+ *     adz_tensor *table = adz_gguf_read(file, "token_embd.weight", true);
+ *     adz_gguf_close(&file);
  */
 #ifndef ADZE_MODELS_GGUF_H
 #define ADZE_MODELS_GGUF_H
