@@ -60,11 +60,6 @@ static bool check_rows(const adz_tensor *input, const adz_tensor *data, size_t i
         fits = false;
         adzi_error(op, ADZ_ERR_DTYPE, "data[%zu] is %s, and input %zu of the plan is %s", i,
             adz_dtype_name((adz_dtype)data->dtype), i, adz_dtype_name((adz_dtype)input->dtype));
-    } else if (data->storage == input->storage) {
-        fits = false;
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "data[%zu] and input %zu of the plan share memory, and each batch overwrites the input; give a copy of the data (adz_clone)",
-            i, i);
     } else if (!adzi_is_contiguous(input)) {
         fits = false;
         adzi_error(op, ADZ_ERR_SHAPE,
@@ -72,6 +67,26 @@ static bool check_rows(const adz_tensor *input, const adz_tensor *data, size_t i
             i, adzi_text_shape(input));
     }
     return fits;
+}
+
+/* Checks that no batch overwrites a tensor that batches are taken from: data i, or the order if i
+ * is SIZE_MAX. */
+static bool check_apart(const epoch *e, adz_tensor *const *data, const adz_tensor *from, size_t i)
+{
+    for (size_t k = 0; k < e->plan->n_inputs; ++k) {
+        if (adzi_is_none(data[k]) || e->plan->inputs[k]->storage != from->storage) {
+            continue;
+        }
+        char name[32] = "the order";
+        if (i != SIZE_MAX) {
+            snprintf(name, sizeof name, "data[%zu]", i);
+        }
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "%s and input %zu of the plan share memory, and each batch overwrites the input; give a copy (adz_clone)",
+            name, k);
+        return false;
+    }
+    return true;
 }
 
 /* Checks that `rows` rows are whole batches of the source, as many as others have. */
@@ -108,7 +123,7 @@ static bool check_order(const epoch *e, const source *s, size_t i)
     return true;
 }
 
-static bool take_order(epoch *e)
+static bool take_order(epoch *e, adz_tensor *const *data)
 {
     adz_tensor *order = e->o.order;
     if (order == NULL || adzi_is_none(order)) {
@@ -123,20 +138,25 @@ static bool take_order(epoch *e)
             adz_dtype_name((adz_dtype)order->dtype), adzi_text_shape(order));
         return false;
     }
+    if (!check_apart(e, data, order, SIZE_MAX)) {
+        return false;
+    }
     const adz_tensor *compact = adzi_compact(op, order);
     e->order = compact != NULL ? (const int64_t *)(const void *)compact->data : NULL;
     e->n_order = compact != NULL ? compact->numel : 0;
     return compact != NULL;
 }
 
-static bool take_source(epoch *e, adz_tensor *data, size_t i)
+static bool take_source(epoch *e, adz_tensor *const *all, size_t i)
 {
+    adz_tensor *data = all[i];
     source *s = &e->sources[i];
     s->input = e->plan->inputs[i];
     if (adzi_is_none(data)) {
         return true;
     }
-    if (!adzi_check_tensor(op, "data", data) || !check_rows(s->input, data, i)) {
+    if (!adzi_check_tensor(op, "data", data) || !check_rows(s->input, data, i) ||
+        !check_apart(e, all, data, i)) {
         return false;
     }
     s->data = adzi_compact(op, data);
@@ -159,9 +179,9 @@ static bool check(epoch *e, adz_tensor *const *data, size_t n)
             n, plan->n_inputs);
         return false;
     }
-    bool good = take_order(e);
+    bool good = take_order(e, data);
     for (size_t i = 0; i < n && good; ++i) {
-        good = take_source(e, data[i], i);
+        good = take_source(e, data, i);
     }
     if (good && e->steps < 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "all data are ADZ_NONE, so there is no number of batches");

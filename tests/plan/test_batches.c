@@ -216,6 +216,31 @@ static void wrong_data_are_refused_before_the_first_batch(void **state)
     adz_scope_close(scope);
 }
 
+/* A batch would overwrite rows that later batches take, or their order. */
+static void memory_of_any_input_is_refused(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    training t = training_new();
+    const data d = data_new(BATCHES * ROWS);
+    adz_plan_batches_options o = ADZ_PLAN_BATCHES_OPTIONS;
+    o.order = adz_zeros(ADZ_SHAPE(BATCHES * ROWS), ADZ_I64);
+    t.ids = adz_narrow(o.order, 0, ROWS, ROWS);
+    t.weight = adz_select(adz_select(d.all[0], 0, ROWS), 0, 1);
+    adz_plan *plan = plan_of(&t);
+    adz_tensor *given[3] = { d.all[0], ADZ_NONE, d.all[2] };
+    assert_int_equal(adz_plan_run_batches(plan, given, 3, NULL, NULL), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "data[0] and input 2 of the plan share memory");
+    given[2] = ADZ_NONE; /* an input that stays overwrites nothing */
+    assert_int_equal(adz_plan_run_batches(plan, given, 3, &o, NULL), ADZ_OK);
+    given[1] = d.all[1];
+    assert_int_equal(adz_plan_run_batches(plan, given, 3, &o, NULL), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "the order and input 1 of the plan share memory");
+    adz_plan_free(&plan);
+    training_free(&t);
+    adz_scope_close(scope);
+}
+
 /* The batches before the one that fails are done, and the error names it. */
 static void an_error_names_the_batch(void **state)
 {
@@ -247,6 +272,7 @@ int main(void)
         cmocka_unit_test(epochs_have_the_bits_of_separate_runs),
         cmocka_unit_test(incomplete_batches_are_left_out_or_refused),
         cmocka_unit_test(wrong_data_are_refused_before_the_first_batch),
+        cmocka_unit_test(memory_of_any_input_is_refused),
         cmocka_unit_test(an_error_names_the_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
