@@ -317,6 +317,18 @@ static void bad_arguments_are_refused(void **state)
         o.n_stop_strings = 1;
         o.stop_strings = (const char *const[]){ "x" };
         refuse(m, ids, &o, ADZ_ERR_ARGUMENT, "need a tokenizer");
+        o.tokenizer = NULL;
+        o.n_stop_strings = 0;
+        o.n_eos_token_ids = 1;
+        refuse(m, ids, &o, ADZ_ERR_NULL, "eos_token_ids");
+        /* Divisors that are 0 in f32. */
+        o = plain;
+        o.repetition_penalty = 1e-300;
+        refuse(m, ids, &o, ADZ_ERR_NUMERIC, "after repetition_penalty and temperature");
+        o = plain;
+        o.do_sample = true;
+        o.temperature = 1e-300;
+        refuse(m, ids, &o, ADZ_ERR_NUMERIC, "after repetition_penalty and temperature");
         o = plain;
         o.attention_mask = adz_zeros(ADZ_SHAPE(1, 3), ADZ_BOOL);
         refuse(m, ids, &o, ADZ_ERR_ARGUMENT, "no token that counts");

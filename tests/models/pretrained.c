@@ -160,6 +160,53 @@ static void padding_on_the_left_changes_nothing(void **state)
     adz_module_release(&model);
 }
 
+/* A window of attention counts columns, which padding on the right must not fill. */
+static void padding_does_not_fill_windows(void **state)
+{
+    (void)state;
+    const int64_t ids[] = { 5, 6, 7, 0, 0, 0, 8, 9, 10, 11, 12, 13 };
+    const bool mask[] = { 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1 };
+    adz_module *model = open_as(golden("qwen2_window", ""), ADZ_F64);
+    for (int cached = 0; cached < 2; ++cached) {
+        adz_generate_options o = ADZ_GENERATE_OPTIONS;
+        o.cache = cached ? adz_pretrained_cache_new(model, 1, 23) : NULL;
+        adz_tensor *one = (adz_tensor_from)(ids, ADZ_SHAPE(1, 3), ADZ_I64);
+        adz_tensor *alone = adz_generate(model, one, &o);
+        o.cache = cached ? adz_pretrained_cache_new(model, 2, 26) : NULL;
+        o.attention_mask = (adz_tensor_from)(mask, ADZ_SHAPE(2, 6), ADZ_BOOL);
+        adz_tensor *both = (adz_tensor_from)(ids, ADZ_SHAPE(2, 6), ADZ_I64);
+        adz_tensor *padded = adz_generate(model, both, &o);
+        assert_non_null(padded);
+        assert_true(adz_equal(alone, adz_narrow(padded, 0, 0, 1)));
+    }
+    adz_module_release(&model);
+}
+
+/* GPT-2 has no masks, and a batch goes on when one of its rows ends. */
+static void batches_of_gpt2_go_on(void **state)
+{
+    (void)state;
+    const int64_t ids[] = { 0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13 };
+    adz_module *model = open_as(golden("gpt2", ""), ADZ_F64);
+    adz_tensor *both = (adz_tensor_from)(ids, ADZ_SHAPE(2, 6), ADZ_I64);
+    for (int cached = 0; cached < 2; ++cached) {
+        adz_generate_options o = ADZ_GENERATE_OPTIONS;
+        o.cache = cached ? adz_pretrained_cache_new(model, 2, 26) : NULL;
+        adz_tensor *whole = adz_generate(model, both, &o);
+        const int64_t *tokens = adz_tensor_data_constant(whole), end = tokens[1];
+        assert_true(tokens[0] != end && tokens[20] != end && tokens[21] != end);
+        o.eos_token_ids = &end;
+        o.n_eos_token_ids = 1;
+        adz_tensor *some = adz_generate(model, both, &o);
+        assert_non_null(some);
+        const int64_t n = adz_tensor_size(some, 1);
+        assert_true(n > 2);
+        assert_true(
+            adz_equal(adz_narrow(some, 0, 1, 1), adz_narrow(adz_narrow(whole, 0, 1, 1), 1, 0, n)));
+    }
+    adz_module_release(&model);
+}
+
 static void other_arguments_are_refused(void **state)
 {
     (void)state;
@@ -305,6 +352,10 @@ static void other_configurations_are_refused(void **state)
             "hidden_act is \"mish\"" },
         { "\"rope_type\": \"llama3\"", "\"rope_type\": \"yarn\"", ADZ_ERR_UNSUPPORTED,
             "has the type \"yarn\", but adze knows default, linear and llama3 only" },
+        { "{", "{ \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2},",
+            ADZ_ERR_UNSUPPORTED, "rope_scaling is another one than that of rope_parameters" },
+        { "{", "{ \"rope_interleaved\": true,", ADZ_ERR_UNSUPPORTED, "rope_interleaved is true" },
+        { "{", "{ \"use_mrope\": true,", ADZ_ERR_UNSUPPORTED, "use_mrope is true" },
         { "\"factor\": 8.0", "\"factor\": 0", ADZ_ERR_FORMAT,
             "rope_parameters.factor must be above 0" },
         { "\"LlamaForCausalLM\"", "\"LlamaForTokenClassification\"", ADZ_ERR_UNSUPPORTED,
@@ -338,6 +389,18 @@ static void other_configurations_are_refused(void **state)
     end_folder();
     assert_null(adz_pretrained_open(folder, NULL));
     expect_error(ADZ_ERR_IO, "model/config.json cannot be opened: there is no such file");
+}
+
+/* Entries of SmolLM2, Qwen2.5, DistilGPT2 and DistilBERT that change nothing. */
+static void entries_without_effect_are_skipped(void **state)
+{
+    (void)state;
+    make_folder("llama_tied", "{",
+        "{\"is_llama_config\": true, \"rope_interleaved\": false, \"use_mrope\": false, "
+        "\"_num_labels\": 1, \"tie_weights_\": true, ");
+    adz_module *model = open_as(folder, ADZ_F32);
+    adz_module_release(&model);
+    end_folder();
 }
 
 /* Divides the golden weights among two files with an index. `name` and `file` are one more entry of
@@ -390,6 +453,14 @@ static void shards_are_one_model(void **state)
     make_shards("model.more.weight", "../a.safetensors");
     expect_refused(
         ADZ_ERR_FORMAT, "weight_map.model.more.weight must be the name of a file in the folder");
+    make_shards(NULL, NULL);
+    adz_safetensors *first = adz_safetensors_load(in_folder("a.safetensors"), NULL),
+                    *second = adz_safetensors_load(in_folder("b.safetensors"), NULL);
+    adz_safetensors_add(first, adz_safetensors_name_at(second, 0), adz_safetensors_at(second, 0));
+    adz_safetensors_save(first, in_folder("a.safetensors"));
+    adz_safetensors_free(&first);
+    adz_safetensors_free(&second);
+    expect_refused(ADZ_ERR_FORMAT, "names b.safetensors, but a.safetensors has such a tensor, too");
     write_text(in_folder("model.safetensors.index.json"), "{\"weight_map\": []}");
     expect_refused(ADZ_ERR_FORMAT, "weight_map is a list, but must be an object");
     write_text(in_folder("model.safetensors.index.json"), "{}");
@@ -447,6 +518,12 @@ static void saved_models_are_read_again(void **state)
     assert_false(adz_module_is_training(again));
     adz_module_release(&model);
     adz_module_release(&copy);
+    /* The table has 16 features, so its weights become blocks by hand. */
+    adz_tensor *blocks = adz_zeros(ADZ_SHAPE(37, 1, ADZ_Q8_0_BYTES), ADZ_U8);
+    assert_non_null(adz_module_set_parameter(
+        adz_module_get_child(again, "model.embed_tokens"), "weight", blocks));
+    assert_int_equal(adz_pretrained_save(again, folder), ADZ_ERR_UNSUPPORTED);
+    expect_error(ADZ_ERR_UNSUPPORTED, "has weights in blocks of Q8_0");
     adz_module_release(&again);
     assert_int_equal(adz_pretrained_save(NULL, folder), ADZ_ERR_NULL);
     adz_error_clear();
@@ -523,6 +600,9 @@ static void sentences_are_pooled(void **state)
     make_sentences(
         modules, "{\"pooling_mode_mean_tokens\": true, \"pooling_mode_cls_token\": true}");
     expect_refused(ADZ_ERR_UNSUPPORTED, "adze knows one of cls, mean and max alone");
+    make_sentences(
+        modules, "{\"pooling_mode_mean_tokens\": true, \"pooling_mode\": \"lasttoken\"}");
+    expect_refused(ADZ_ERR_UNSUPPORTED, "says no pooling that adze knows");
     make_sentences(modules, "{\"pooling_mode_mean_tokens\": false}");
     expect_refused(ADZ_ERR_UNSUPPORTED, "says no pooling that adze knows");
     make_sentences(modules, "{\"pooling_weights\": 1, \"pooling_mode_mean_tokens\": true}");
@@ -554,6 +634,9 @@ int main(void)
         cmocka_unit_test(padding_on_the_left_changes_nothing),
         cmocka_unit_test(other_arguments_are_refused),
         cmocka_unit_test(other_configurations_are_refused),
+        cmocka_unit_test(entries_without_effect_are_skipped),
+        cmocka_unit_test(padding_does_not_fill_windows),
+        cmocka_unit_test(batches_of_gpt2_go_on),
         cmocka_unit_test(shards_are_one_model),
         cmocka_unit_test(dtypes_are_converted),
         cmocka_unit_test(saved_models_are_read_again),

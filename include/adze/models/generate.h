@@ -89,12 +89,12 @@ ADZ_API void adz_generate_options_init(adz_generate_options *options, size_t siz
 /**
  * Goes on with prompts.
  *
- * The model is called without a graph, with "input_ids" i64[B, T]; where there is padding, or a row
- * has ended, with "attention_mask" bool[B, S] and "position_ids" i64[B, T]; and with a cache with
- * "cache" and "past". Its result is "logits" [B, T, V] (adze/models/pretrained.h). A row's
- * positions count its own tokens, so padding changes nothing. Logits are changed in the order of
- * transformers: repetition penalty, temperature, top-k, top-p, min-p. Unlike there, padding does
- * not count as a repeated token.
+ * The model is called without a graph, with "input_ids" i64[B, T]; where a row that has not ended
+ * has padding, with "attention_mask" bool[B, S] and "position_ids" i64[B, T]; and with a cache with
+ * "cache" and "past". Its result is "logits" [B, T, V] (adze/models/pretrained.h). Padding is moved
+ * to the left, and a row's positions count its own tokens, so padding changes nothing. Logits are
+ * changed in the order of transformers: repetition penalty, temperature, top-k, top-p, min-p.
+ * Unlike there, padding does not count as a repeated token.
  *
  * A row ends with a token of eos_token_ids, or with one whose text completes a stop string; both
  * belong to the result. A drawn token depends on the logits and on the state of the generator

@@ -91,8 +91,9 @@ ADZ_API adz_module *adz_pretrained_open(const char *folder, const adz_pretrained
  * @param module  from adz_pretrained_open, or a copy of such a module
  * @param folder  made if it does not exist; its config.json and model.safetensors are replaced
  * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another module, or the path is too long),
- *                ADZ_ERR_NUMERIC (a parameter is NaN or infinite), ADZ_ERR_IO, ADZ_ERR_MEMORY, or
- * the code of an error that is pending
+ *                ADZ_ERR_UNSUPPORTED (weights in blocks of Q8_0), ADZ_ERR_NUMERIC (a parameter is
+ *                NaN or infinite), ADZ_ERR_IO, ADZ_ERR_MEMORY, or the code of an error that is
+ *                pending
  * @see           transformers.PreTrainedModel.save_pretrained
  */
 ADZ_API adz_status adz_pretrained_save(adz_module *module, const char *folder);

@@ -56,9 +56,9 @@ static bool check_strings(const adz_generate_options *o)
         adz_error_format(op, ADZ_ERR_ARGUMENT, "stop_strings need a tokenizer, which gives text");
         return false;
     }
-    if ((o->n_stop_strings > 0 && o->stop_strings == NULL) ||
-        (o->n_eos_token_ids > 0 && o->eos_token_ids == NULL)) {
-        adz_error_null(op, o->n_stop_strings > 0 ? "stop_strings" : "eos_token_ids");
+    const bool no_strings = o->n_stop_strings > 0 && o->stop_strings == NULL;
+    if (no_strings || (o->n_eos_token_ids > 0 && o->eos_token_ids == NULL)) {
+        adz_error_null(op, no_strings ? "stop_strings" : "eos_token_ids");
         return false;
     }
     for (size_t i = 0; i < o->n_stop_strings; ++i) {
@@ -137,12 +137,18 @@ static bool take_prompt(generation *g, adz_tensor *input_ids)
         if (r->ids == NULL) {
             return false;
         }
+        /* Padding goes to the left, wherever it was: a window of attention counts columns, so there
+         * must be none between the tokens of a row. */
+        int64_t column = 0;
+        for (int64_t c = 0; counts != NULL && c < g->t; ++c) {
+            if (counts[row * g->t + c] == 0) {
+                put_column(g, row, column++, id[row * g->t + c], false);
+            }
+        }
         for (int64_t c = 0; c < g->t; ++c) {
-            const int64_t at = row * g->t + c;
-            const bool real = counts == NULL || counts[at] != 0;
-            put_column(g, row, c, id[at], real);
-            if (real) {
-                r->ids[r->count++] = id[at];
+            if (counts == NULL || counts[row * g->t + c] != 0) {
+                put_column(g, row, column++, id[row * g->t + c], true);
+                r->ids[r->count++] = id[row * g->t + c];
             }
         }
         if (r->count == 0) {
@@ -203,14 +209,15 @@ static bool put(generation *g, const char *name, adz_tensor *t)
     return t != NULL && adz_values_add(g->in, name, t) == ADZ_OK;
 }
 
-/* Whether a column does not count. Without one the mask and the positions are what the model takes
- * by itself, and GPT-2 has no masks. */
+/* Whether a row that has not ended has a column that does not count. Without one the mask and the
+ * positions are what the model takes by itself, and GPT-2 has no masks. Nothing reads the logits of
+ * a row that has ended. */
 static bool has_padding(const generation *g)
 {
     bool all = true;
     for (int64_t row = 0; row < g->b; ++row) {
         for (int64_t c = 0; c < g->columns; ++c) {
-            all = all && g->counts[row * g->capacity + c];
+            all = all && (g->rows[row].finished || g->counts[row * g->capacity + c]);
         }
     }
     return !all;
@@ -249,17 +256,19 @@ static adz_tensor *call_model(generation *g)
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
-/* False with the error recorded if a row of logits is no distribution. */
-static bool check_scores(const float *scores, int64_t v, int64_t row)
+/* False with the error recorded if a row of logits, divided by the temperature, is no distribution.
+ */
+static bool check_scores(const float *scores, int64_t v, float temperature, int64_t row)
 {
     bool any = false, good = true;
     for (int64_t i = 0; i < v; ++i) {
-        good = good && !isnan(scores[i]) && scores[i] < INFINITY;
-        any = any || scores[i] > -INFINITY;
+        const float score = scores[i] / temperature;
+        good = good && !isnan(score) && score < INFINITY;
+        any = any || score > -INFINITY;
     }
     if (!good || !any) {
         adz_error_format(op, ADZ_ERR_NUMERIC,
-            "the logits of row %lld are NaN or infinite, so no token can be chosen",
+            "the logits of row %lld are NaN or infinite (after repetition_penalty and temperature), so no token can be chosen",
             (long long)row);
     }
     return good && any;
@@ -270,11 +279,11 @@ static int64_t choose(generation *g, int64_t row, const float *logits, double nu
 {
     const models_row *r = &g->rows[row];
     memcpy(g->scores, logits, (size_t)g->v * sizeof *logits);
-    if (!check_scores(g->scores, g->v, row)) {
-        return -1;
-    }
     if (g->o.repetition_penalty != 1) {
         adzi_models_penalise(g->scores, g->v, g->o.repetition_penalty, r->ids, r->count, g->met);
+    }
+    if (!check_scores(g->scores, g->v, g->o.do_sample ? (float)g->o.temperature : 1, row)) {
+        return -1;
     }
     if (!g->o.do_sample) {
         return adzi_models_best(g->scores, g->v);

@@ -66,9 +66,11 @@ static bool read_config(const family *f, const models_json *config, decoder_conf
     models_decoder *d, models_rope *rope)
 {
     static const char *const others[] = { "hidden_act", "rope_theta", "rope_scaling",
-        "rope_parameters", "layer_types", NULL };
+        "rope_parameters", "layer_types", "rope_interleaved", "use_mrope", NULL };
     *c = (decoder_config){ 0 };
     if (!adzi_models_config_is_flag(config, "is_encoder_decoder", false) ||
+        !adzi_models_config_is_flag(config, "rope_interleaved", false) ||
+        !adzi_models_config_is_flag(config, "use_mrope", false) ||
         !adzi_models_config_read(config, f->rows, f->n_rows, c) ||
         !adzi_models_config_known(config, f->rows, f->n_rows, others) ||
         !adzi_models_config_activation(config, "hidden_act", "silu", &d->activation) ||

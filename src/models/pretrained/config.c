@@ -8,13 +8,14 @@
 
 /* Entries that change no result of a forward pass: what trained the model and what wrote the file,
  * how text is generated, tokens with a meaning, labels of heads, and what transformers returns. */
-static const char *const without_effect[] = { "_name_or_path", "architectures", "bos_token_id",
-    "chunk_size_feed_forward", "classifier_dropout", "dtype", "eos_token_id", "finetuning_task",
-    "gradient_checkpointing", "id2label", "initializer_range", "is_encoder_decoder", "label2id",
-    "model_type", "output_attentions", "output_hidden_states", "pad_token_id", "pretraining_tp",
-    "problem_type", "return_dict", "sep_token_id", "task_specific_params", "tokenizer_class",
-    "torch_dtype", "torchscript", "transformers_version", "use_cache", "transformers.js_config",
-    "qa_dropout", "seq_classif_dropout", NULL };
+static const char *const without_effect[] = { "_name_or_path", "_num_labels", "architectures",
+    "bos_token_id", "chunk_size_feed_forward", "classifier_dropout", "dtype", "eos_token_id",
+    "finetuning_task", "gradient_checkpointing", "id2label", "initializer_range",
+    "is_encoder_decoder", "is_llama_config", "label2id", "model_type", "output_attentions",
+    "output_hidden_states", "pad_token_id", "pretraining_tp", "problem_type", "return_dict",
+    "sep_token_id", "task_specific_params", "tokenizer_class", "torch_dtype", "torchscript",
+    "transformers_version", "use_cache", "transformers.js_config", "qa_dropout",
+    "seq_classif_dropout", "tie_weights_", NULL };
 
 /* ---- the table of fields -------------------------------------------------------------------- */
 

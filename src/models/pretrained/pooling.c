@@ -66,6 +66,7 @@ static bool read_pooling(const models_json *config, models_sentence *s)
     }
     if (mode.value != NULL) {
         const char *text = adzi_models_json_text_of(&mode);
+        set = 0; /* it decides alone */
         static const char *const names[] = { "", "cls", "mean", "max" };
         for (int i = 1; i < 4 && text != NULL; ++i) {
             if (strcmp(text, names[i]) == 0) {

@@ -49,21 +49,32 @@ static bool read_scaling(const models_json *scaling, const char *type, models_ro
             "high_freq_factor", "original_max_position_embeddings", NULL });
 }
 
-/* The object that describes the scaling; its value is NULL where there is none. */
-static models_json scaling_of(const models_json *config)
+/* Finds the object that describes the scaling; its value is NULL where there is none. False with
+ * the error recorded if two of them say different things. */
+static bool scaling_of(const models_json *config, models_json *scaling)
 {
     const models_json now = adzi_models_json_member(config, "rope_parameters");
-    return now.value != NULL && !json_is_null(now.value)
-               ? now
-               : adzi_models_json_member(config, "rope_scaling");
+    const models_json before = adzi_models_json_member(config, "rope_scaling");
+    const bool has_now = now.value != NULL && !json_is_null(now.value);
+    const bool has_before = before.value != NULL && !json_is_null(before.value);
+    *scaling = has_now ? now : before;
+    if (has_now && has_before && !json_equal(now.value, before.value)) {
+        adzi_models_json_fail(
+            &before, ADZ_ERR_UNSUPPORTED, "is another one than that of rope_parameters");
+        return false;
+    }
+    return true;
 }
 
 bool adzi_models_rope_read(const models_json *config, models_rope *rope)
 {
     *rope = (models_rope){ .theta = 10000, .factor = 1 };
     models_json theta = adzi_models_json_member(config, "rope_theta");
-    const models_json scaling = scaling_of(config);
+    models_json scaling;
     const char *type = "default";
+    if (!scaling_of(config, &scaling)) {
+        return false;
+    }
     if (scaling.value != NULL && !json_is_null(scaling.value)) {
         if (!adzi_models_json_is_object(&scaling)) {
             return false;

@@ -121,6 +121,13 @@ adz_status adz_pretrained_save(adz_module *module, const char *folder)
     if (!path_of(path, folder, "model.safetensors")) {
         return adz_error_code();
     }
+    adz_tensor_list parameters = adz_module_parameters(module);
+    for (size_t i = 0; i < parameters.count; ++i) {
+        if (adz_tensor_dtype(parameters.items[i]) == ADZ_U8) {
+            return adz_error_format(op, ADZ_ERR_UNSUPPORTED,
+                "the module has weights in blocks of Q8_0, which transformers does not read; adz_module_to converts them");
+        }
+    }
     json_t *config = config_of(module);
     if (config == NULL) {
         return adz_error_code();

@@ -118,7 +118,7 @@ static bool list_shards(const models_json *map, shards *s, size_t *known)
     return true;
 }
 
-/* Whether each tensor of the index is in the file that it names. */
+/* Whether each tensor of the index is in the file that it names, and in no other. */
 static bool check_index(const models_json *map, const shards *s)
 {
     const char *key;
@@ -131,6 +131,14 @@ static bool check_index(const models_json *map, const shards *s)
             adzi_models_json_fail(
                 &entry, ADZ_ERR_FORMAT, "names %s, which has no such tensor", s->name[i]);
             return false;
+        }
+        for (size_t k = 0; k < s->count; ++k) {
+            if (k != i && adz_safetensors_has(s->file[k], key)) {
+                const models_json entry = adzi_models_json_member(map, key);
+                adzi_models_json_fail(&entry, ADZ_ERR_FORMAT,
+                    "names %s, but %s has such a tensor, too", s->name[i], s->name[k]);
+                return false;
+            }
         }
     }
     return true;
