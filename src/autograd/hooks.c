@@ -164,6 +164,23 @@ adz_status adz_remove_hook(adz_tensor *t, uint64_t id)
 
 static const char calls_back[] = "a tensor has a hook, which a replay does not call";
 
+/* The hook behind number `id`; NULL if there is none up to number `last`. A hook that runs may
+ * remove hooks, which moves the others, and may register some, which wait for the next backward. */
+static const adzi_hook *next_of(const adzi_hook_list *list, uint64_t id, uint64_t last)
+{
+    for (size_t i = 0; i < list->count && list->hooks[i].id <= last; ++i) {
+        if (list->hooks[i].id > id) {
+            return &list->hooks[i];
+        }
+    }
+    return NULL;
+}
+
+static uint64_t last_of(const adzi_hook_list *list)
+{
+    return list->count > 0 ? list->hooks[list->count - 1].id : 0;
+}
+
 adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor **grad)
 {
     adzi_thread *thread = adzi_self();
@@ -171,9 +188,12 @@ adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor
         return ADZ_ERR_STATE;
     }
     adzi_may_be_written(*grad);
-    for (size_t i = 0; i < list->count; ++i) {
+    const uint64_t last = last_of(list);
+    uint64_t id = 0;
+    for (const adzi_hook *hook; (hook = next_of(list, id, last)) != NULL;) {
         size_t mark = thread->n_temporaries;
-        adz_tensor *t = list->hooks[i].call(*grad, list->hooks[i].user);
+        id = hook->id;
+        adz_tensor *t = hook->call(*grad, hook->user);
         if (t == NULL || !adzi_check_tensor(op, "a hook's gradient", t)) {
             adz_status status = adz_error_code();
             return status != ADZ_OK
@@ -200,9 +220,12 @@ adz_status adzi_hooks_run_after(const char *op, const adzi_hook_list *list, adz_
     if (list->count > 0 && adzi_is_captured(op, calls_back)) {
         return ADZ_ERR_STATE;
     }
-    for (size_t i = 0; i < list->count; ++i) {
+    const uint64_t last = last_of(list);
+    uint64_t id = 0;
+    for (const adzi_hook *hook; (hook = next_of(list, id, last)) != NULL;) {
         size_t mark = thread->n_temporaries;
-        adz_status status = list->hooks[i].done(t, list->hooks[i].user);
+        id = hook->id;
+        adz_status status = hook->done(t, hook->user);
         if (adzi_callback_failed(op, status != ADZ_OK ? ADZ_ERR_CANCELLED : ADZ_OK,
                 "a post-accumulate hook of a leaf%s failed without saying why",
                 adzi_text_shape(t)) ||

@@ -86,6 +86,58 @@ static void ends_of_hooks(void **state)
     assert_memory_equal(ends, wanted, sizeof wanted);
 }
 
+/* A hook that removes itself and registers another one, and what it counts. */
+typedef struct changing {
+    adz_tensor *on;
+    uint64_t id;
+    int runs, later;
+} changing;
+
+static adz_tensor *change_hooks(adz_tensor *grad, void *user)
+{
+    changing *c = user;
+    ++c->runs;
+    return adz_remove_hook(c->on, c->id) == ADZ_OK && adz_register_hook(c->on, twice, &c->later) > 0
+               ? grad
+               : NULL;
+}
+
+static adz_status change_hooks_after(adz_tensor *t, void *user)
+{
+    changing *c = user;
+    ++c->runs;
+    if (c->runs < 4) {
+        adz_register_post_accumulate_grad_hook(t, change_hooks_after, c);
+    }
+    return adz_remove_hook(t, c->id);
+}
+
+static adz_status count_run(adz_tensor *t, void *user)
+{
+    (void)t;
+    ++*(int *)user;
+    return ADZ_OK;
+}
+
+/* A hook that removes itself hides none behind it, and one that it registers waits for the next
+ * backward. */
+static void hooks_change_while_they_run(void **state)
+{
+    (void)state;
+    int behind = 0, behind_after = 0;
+    adz_tensor *x = leaf(3, 1);
+    changing first = { .on = x }, after = { .on = x };
+    first.id = adz_register_hook(x, change_hooks, &first);
+    assert_true(adz_register_hook(x, twice, &behind) > 0);
+    after.id = adz_register_post_accumulate_grad_hook(x, change_hooks_after, &after);
+    assert_true(adz_register_post_accumulate_grad_hook(x, count_run, &behind_after) > 0);
+    assert_int_equal(adz_backward(adz_mul_number(x, 5)), ADZ_OK);
+    const int seen[] = { first.runs, first.later, behind, after.runs, behind_after };
+    const int wanted[] = { 1, 0, 1, 1, 1 };
+    assert_memory_equal(seen, wanted, sizeof wanted);
+    assert_float_equal(grad0(x), 5 * 2, 0);
+}
+
 static adz_tensor *keep_it(adz_tensor *grad, void *user)
 {
     *(adz_tensor **)user = adz_keep(grad);
@@ -235,6 +287,7 @@ int hooks_tests(void)
         TEST(a_gradient_in_the_callers_memory_is_copied),
         TEST(hooks_end_with_what_they_hang_on),
         TEST(ends_of_hooks),
+        TEST(hooks_change_while_they_run),
         TEST(gradients_that_are_held_stay),
         TEST(the_first_gradient_is_nobody_elses),
         TEST(a_failing_hook_leaves_no_gradient),
