@@ -36,6 +36,19 @@ class Hooks(unittest.TestCase):
         (x * 3).sum().backward()
         self.assertEqual(x.grad.tolist(), [7, 7, 7])
 
+    def test_hooks_change_while_they_run(self):
+        x, seen, handles = adze.ones(1, requires_grad=True), [], []
+
+        def once(grad):
+            seen.append('once')
+            handles[0].remove()
+            x.register_hook(lambda g: seen.append('new'))
+        handles.append(x.register_hook(once))
+        x.register_hook(lambda g: seen.append('behind'))
+        for _ in range(2):
+            (x * 3).sum().backward()
+        self.assertEqual(seen, ['once', 'behind', 'behind', 'new'])
+
     def test_after_accumulation(self):
         p = nn.Parameter(adze.ones(2))
         optimizer = adze.optim.SGD([p], lr=0.5)
@@ -301,6 +314,12 @@ class Loops(unittest.TestCase):
                 (lambda: adze.scan(lambda c, x: c, one, xs), TypeError, 'carry, y'),
                 (lambda: adze.scan(lambda c, x: (c, (c, c)), one, xs), ValueError, 'results=2'),
                 (lambda: adze.scan(lambda c, x: ((c, c), c), one, xs), ValueError, 'returned 2 tensors as the next carry'),
+                (lambda: adze.scan(lambda c, x: ({'c': c[0], 'b': c[1]}, x), (one, one), xs), ValueError, 'form of init'),
+                (lambda: adze.scan(lambda c, x: ({'a': c['b'], 'z': c['c']}, x), {'b': one, 'c': one}, xs), ValueError,
+                 'same keys'),
+                (lambda: adze.scan(lambda c, x: ((None, c[0]), x), (one, None), xs), ValueError, 'places of None'),
+                (lambda: adze.capture(lambda: adze.cond(one, lambda x: {'a': x, 'b': x}, lambda x: (x, x), (one,), results=2)),
+                 ValueError, 'cond: .* the same form'),
                 (lambda: adze.scan(lambda c, x: (c, {}['mine']), one, xs), LookupError, 'mine'),
                 (lambda: adze.scan(lambda c, x: (c.reshape(1, 1), c), one, xs), adze.ShapeError, 'scan'),
                 (lambda: adze.scan(3, one, xs), TypeError, 'not callable'),

@@ -103,6 +103,12 @@ class Own(unittest.TestCase):
             self.assertEqual(o.param_groups[1]['momentum'], 0.9)
         self.assertEqual(o.param_groups[0]['name'], 'mine')
 
+    def test_settings_that_are_tensors(self):
+        p = nn.Parameter(adze.ones(2))
+        self.assertEqual(Torch([p], adze.tensor(0.25)).param_groups[0]['lr'], 0.25)
+        group = Momentum([p], lr=adze.tensor(0.5), momentum=adze.tensor(0.25)).param_groups[0]
+        self.assertEqual((group['lr'], group['momentum']), (0.5, 0.25))
+
     def test_errors(self):
         p = nn.Parameter(adze.ones(2))
         p.grad = adze.ones(2)
@@ -120,6 +126,11 @@ class Own(unittest.TestCase):
             Momentum([p], 0.1)
         with self.assertRaisesRegex(TypeError, 'settings by name'):
             Momentum([p], other=3)
+        for rate in (None, 'fast', [0.1]):
+            with self.assertRaisesRegex(TypeError, 'setting lr of an optimizer is a number'):
+                Torch([p], rate)
+        with self.assertRaisesRegex(TypeError, 'setting momentum of an optimizer is a number'):
+            Momentum([p], momentum=None)
         with self.assertRaisesRegex(TypeError, 'neither an update nor a step'):
             optim.Optimizer([p], {'lr': 0.1})
         with self.assertRaises(adze.Error):
@@ -174,6 +185,14 @@ class States(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, 'unknown'):
             t.optimizer.load_state_dict(wrong)
         self.assertEqual(str(t.optimizer.state_dict()), before)
+        own = Training(MAKERS['nesterov'])
+        own.losses(2)
+        wrong = own.optimizer.state_dict()
+        before = str(wrong)
+        wrong['state'][9], wrong['param_groups'][0]['lr'] = {'mine': 3}, 0.7
+        with self.assertRaisesRegex(ValueError, 'state 9 is of no parameter'):
+            own.optimizer.load_state_dict(wrong)
+        self.assertEqual(str(own.optimizer.state_dict()), before)
         with self.assertRaises(TypeError):
             t.schedule.load_state_dict({})
 

@@ -28,6 +28,13 @@ def like(tree, tensors):
     return type(tree)(*made) if hasattr(tree, '_fields') else type(tree)(made)
 
 
+def form(tree):
+    """Where a tree has tensors. Trees of one form are equal here; a list and a tuple are of one form."""
+    if isinstance(tree, dict):
+        return {key: form(one) for key, one in tree.items()}
+    return [form(one) for one in tree] if isinstance(tree, (tuple, list)) else tree is None
+
+
 def scan(combine_fn, init, xs=None, *, length=None, reverse=False, results=1):
     """Calls combine_fn(carry, x) for each x = xs[t]; it gives the next carry and a result: (carry, y).
 
@@ -45,6 +52,9 @@ def scan(combine_fn, init, xs=None, *, length=None, reverse=False, results=1):
         carries, ys = flattened(made[0]), flattened(made[1])
         if len(carries) != n:
             raise ValueError(f'scan: combine_fn returned {len(carries)} tensors as the next carry, but there are {n}')
+        if form(made[0]) != form(init):
+            raise ValueError('scan: combine_fn must return the next carry in the form of init: the same keys, tuples and places '
+                             'of None')
         if len(ys) != results:
             raise ValueError(f'scan: combine_fn returned {len(ys)} tensors as a result, but results={results}: say '
                              f'results={len(ys)}')
@@ -91,7 +101,8 @@ def cond(pred, true_fn, false_fn, operands=(), *, results=1):
             if len(found) != results:
                 raise ValueError(f'cond: a function returned {len(found)} tensors, but results={results}: say '
                                  f'results={len(found)}')
-            trees['y'] = made
+            if form(trees.setdefault('y', made)) != form(made):
+                raise ValueError('cond: the functions must return the same form: the same keys, tuples and places of None')
             return tuple(found)
         return call
     made = _adze.branch(pred, body(true_fn), body(false_fn), list(operands), results)

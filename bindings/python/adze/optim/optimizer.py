@@ -107,11 +107,13 @@ class Optimizer:
             if 'betas' in options:
                 self.defaults['beta1'], self.defaults['beta2'] = options['betas']
             rows = own.rows_of(self.settings)
+            values = [own.number_of(n, self.defaults.get(n, v)) for n, v, _ in rows]
         elif type(self).step is not Optimizer.step:
             if len(args) != 1 or options or not isinstance(args[0], dict):
                 raise TypeError(f'{name} calls super().__init__(params, defaults), with a dictionary of settings')
             self.defaults = dict(args[0])
             rows = own.rows_of(self.defaults)
+            values = [v for _, v, _ in rows]
         else:
             raise TypeError(f'{name} has neither an update nor a step of its own')
         self._names_of_own = [n for n, _, _ in rows if n != 'lr' or 'lr' in self.defaults]
@@ -120,7 +122,7 @@ class Optimizer:
         self.state = collections.defaultdict(dict)
         groups = _groups(params)
         first = _parameters(groups[0])
-        self._handle = _adze.optimizer_of(self._type, first, [v for _, v, _ in own.rows_of(self.defaults)])
+        self._handle = _adze.optimizer_of(self._type, first, values)
         self._add_groups(groups, first)
 
     def _add_groups(self, groups, first):

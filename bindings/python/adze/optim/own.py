@@ -6,6 +6,13 @@ from .. import _adze
 _types = {} # the library's types, by name, settings and states: they live as long as the process
 
 
+def number_of(name, value):
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f'the setting {name} of an optimizer is a number, not {type(value).__name__}') from None
+
+
 def rows_of(defaults):
     """The settings that are numbers, as the library has them: (name, value, whether it is a flag), lr first."""
     given = {}
@@ -14,7 +21,9 @@ def rows_of(defaults):
             given['beta1'], given['beta2'] = value
         elif isinstance(value, numbers.Real):
             given[name] = value
-    return [('lr', float(given.pop('lr', 1.0)), False)] + [(n, float(v), isinstance(v, bool)) for n, v in given.items()]
+    rate = number_of('lr', defaults.get('lr', 1.0))
+    given.pop('lr', None)
+    return [('lr', rate, False)] + [(n, float(v), isinstance(v, bool)) for n, v in given.items()]
 
 
 def type_of(name, rows, states):

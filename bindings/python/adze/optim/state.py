@@ -91,8 +91,10 @@ def load_optimizer(optimizer, given):
         if 'initial_lr' in group:
             known['initial_lr'] = float(group['initial_lr'])
         groups[at] = known
-    tensors, others = {}, {}
+    tensors, others, count = {}, {}, len(_places(optimizer))
     for number, values in given['state'].items():
+        if not 0 <= int(number) < count:
+            raise ValueError(f'load_state_dict: state {number} is of no parameter; the optimizer has {count}')
         for key, value in values.items():
             if isinstance(value, _adze.Tensor) and (native is None or key in native):
                 tensors[f'state.{int(number)}.{key}'] = value.to(_adze_int64()) if key == 'step' else value
