@@ -38,8 +38,8 @@ bool adzi_ode_check(adzi_ode *ode, const adz_tensor *y0);
  * with the error recorded. */
 bool adzi_ode_read_times(adzi_ode *ode);
 
-/** Whether the steps are scans: fixed steps of a Runge-Kutta method, in a plan or an export. -1 with
- * the error recorded. */
+/** Whether the steps are scans: fixed steps of a Runge-Kutta method, in a plan or an export. -1
+ * with the error recorded. */
 int adzi_ode_may_scan(const adzi_ode *ode, const adz_tensor *y0);
 
 /** The solution by scans over its steps. The results have the graph of the steps. False with the

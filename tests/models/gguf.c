@@ -13,68 +13,7 @@
 #include "../temporary.h"
 #include "adze/adze.h"
 #include "adze/models.h"
-
-enum { ROOM = 1 << 16 };
-
-/* The bytes of a file that is being written. */
-typedef struct writer {
-    unsigned char bytes[ROOM];
-    size_t size;
-} writer;
-
-static void put(writer *w, const void *bytes, size_t size)
-{
-    assert_true(w->size + size <= ROOM);
-    memcpy(w->bytes + w->size, bytes, size);
-    w->size += size;
-}
-
-static void number(writer *w, uint64_t value, int width)
-{
-    for (int i = 0; i < width; ++i) {
-        const unsigned char byte = (unsigned char)(value >> 8 * i);
-        put(w, &byte, 1);
-    }
-}
-
-static void text(writer *w, const char *chars)
-{
-    number(w, strlen(chars), 8);
-    put(w, chars, strlen(chars));
-}
-
-static void key(writer *w, const char *name, unsigned type)
-{
-    text(w, name);
-    number(w, type, 4);
-}
-
-static void head(writer *w, uint64_t tensors, uint64_t values)
-{
-    put(w, "GGUF", 4);
-    number(w, 3, 4);
-    number(w, tensors, 8);
-    number(w, values, 8);
-}
-
-/* A tensor of two dimensions, of which the file lists the inner one first. */
-static void tensor(
-    writer *w, const char *name, uint64_t rows, uint64_t columns, unsigned type, uint64_t offset)
-{
-    text(w, name);
-    number(w, 2, 4);
-    number(w, columns, 8);
-    number(w, rows, 8);
-    number(w, type, 4);
-    number(w, offset, 8);
-}
-
-static void align(writer *w, size_t unit)
-{
-    while (w->size % unit != 0) {
-        number(w, 0, 1);
-    }
-}
+#include "gguf_writer.h"
 
 static const char *written(const writer *w, size_t size)
 {
@@ -181,8 +120,8 @@ static void values_are_read(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "there is no value none");
     assert_int_equal(adz_gguf_real_at(file, "tokens", 0, &x), ADZ_ERR_FORMAT);
     expect_error(ADZ_ERR_FORMAT, "an array of texts, but must be an array of numbers");
-    assert_int_equal(adz_gguf_kind_of(file, "scores"), ADZ_GGUF_ARRAY);
-    assert_int_equal(adz_gguf_kind_of(file, "none"), ADZ_GGUF_NONE);
+    assert_int_equal(adz_gguf_kind_of(file, "scores"), ADZ_GGUF_KIND_ARRAY);
+    assert_int_equal(adz_gguf_kind_of(file, "none"), ADZ_GGUF_KIND_NONE);
     adz_gguf_close(&file);
     assert_null(file);
 }

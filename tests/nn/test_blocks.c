@@ -98,7 +98,8 @@ static void networks_keep_blocks(void **state)
         assert_int_equal(adz_module_quantize_weights(m), ADZ_OK);
         const size_t weights = ROWS * WIDTH + 2 * WIDTH * WIDTH + 2 * WIDTH * ROWS;
         assert_true(before - live_bytes() > (size_t)(2.9 * (double)weights));
-        adz_tensor *ids = adz_randint(0, ROWS, ADZ_SHAPE(IDS), ADZ_I64), *y = adz_module_forward(m, ids);
+        adz_tensor *ids = adz_randint(0, ROWS, ADZ_SHAPE(IDS), ADZ_I64),
+                   *y = adz_module_forward(m, ids);
         assert_true(same_bits(y, adz_module_forward(wide, ids)));
         assert_int_equal(adz_module_requires_grad_(m, true), ADZ_ERR_DTYPE);
         expect_error(ADZ_ERR_DTYPE, "is uint8, which is not trained");

@@ -25,12 +25,12 @@ typedef struct adz_gguf adz_gguf;
 
 /** The kinds of the values that a file names. */
 typedef enum adz_gguf_kind {
-    ADZ_GGUF_NONE = 0,    /**< there is no such value */
-    ADZ_GGUF_INTEGER = 1, /**< any width, signed or not */
-    ADZ_GGUF_REAL = 2,    /**< f32 or f64 */
-    ADZ_GGUF_BOOL = 3,    /**< true or false */
-    ADZ_GGUF_TEXT = 4,    /**< UTF-8 */
-    ADZ_GGUF_ARRAY = 5    /**< a list of values of one of the kinds above */
+    ADZ_GGUF_KIND_NONE = 0,    /**< there is no such value */
+    ADZ_GGUF_KIND_INTEGER = 1, /**< any width, signed or not */
+    ADZ_GGUF_KIND_REAL = 2,    /**< f32 or f64 */
+    ADZ_GGUF_KIND_BOOL = 3,    /**< true or false */
+    ADZ_GGUF_KIND_TEXT = 4,    /**< UTF-8 */
+    ADZ_GGUF_KIND_ARRAY = 5    /**< a list of values of one of the kinds above */
 } adz_gguf_kind;
 
 /**
@@ -57,7 +57,7 @@ ADZ_API void adz_gguf_close(adz_gguf **file);
  *
  * @param file  open
  * @param key   such as "llama.block_count"
- * @return      ADZ_GGUF_NONE if the file has no such value, or if an argument is NULL
+ * @return      ADZ_GGUF_KIND_NONE if the file has no such value, or if an argument is NULL
  */
 ADZ_API adz_gguf_kind adz_gguf_kind_of(const adz_gguf *file, const char *key);
 

@@ -70,8 +70,8 @@ ADZ_API void adz_pretrained_tokenizer_options_init(
  *
  * A folder without tokenizer.json may have a vocab.txt of BERT, or vocab.json and merges.txt of
  * GPT-2, RoBERTa or Qwen 2. The tokenizer_class in tokenizer_config.json says whose it is, or the
- * model_type in config.json; a vocab.txt alone is BERT's. Such a tokenizer is that which transformers
- * makes of the files.
+ * model_type in config.json; a vocab.txt alone is BERT's. Such a tokenizer is that which
+ * transformers makes of the files.
  *
  * @param path     tokenizer.json, or a folder
  * @param options  NULL for the defaults

@@ -267,7 +267,7 @@ static bool check_offsets(reader *r)
     adz_gguf *f = r->file;
     int64_t alignment = 32;
     r->what = NULL;
-    if (adz_gguf_kind_of(f, "general.alignment") != ADZ_GGUF_NONE &&
+    if (adz_gguf_kind_of(f, "general.alignment") != ADZ_GGUF_KIND_NONE &&
         adz_gguf_integer(f, "general.alignment", &alignment) != ADZ_OK) {
         return false;
     }

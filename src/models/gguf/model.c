@@ -178,7 +178,7 @@ static bool whole(const gguf_model *m, const char *name, int64_t fallback, int64
 {
     char key[MODELS_NAME];
     *number = fallback;
-    return adz_gguf_kind_of(m->file, key_of(key, m, name)) == ADZ_GGUF_NONE ||
+    return adz_gguf_kind_of(m->file, key_of(key, m, name)) == ADZ_GGUF_KIND_NONE ||
            adz_gguf_integer(m->file, key, number) == ADZ_OK;
 }
 
@@ -205,7 +205,7 @@ static bool add_rope(const models_weights *w, gguf_model *m, json_t *config)
             key_of(key, m, "rope.dimension_count"), (long long)rotated, (long long)width);
         return false;
     }
-    if (adz_gguf_kind_of(m->file, key_of(key, m, "rope.scaling.type")) != ADZ_GGUF_NONE &&
+    if (adz_gguf_kind_of(m->file, key_of(key, m, "rope.scaling.type")) != ADZ_GGUF_KIND_NONE &&
         (type = adz_gguf_text(m->file, key)) == NULL) {
         return false;
     }
@@ -229,7 +229,7 @@ static bool add_values(gguf_model *m, json_t *config)
     for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
         int64_t number;
         double real;
-        if (adz_gguf_kind_of(m->file, key_of(key, m, values[i].name)) == ADZ_GGUF_NONE) {
+        if (adz_gguf_kind_of(m->file, key_of(key, m, values[i].name)) == ADZ_GGUF_KIND_NONE) {
             continue;
         }
         if (values[i].real ? adz_gguf_real(m->file, key, &real) != ADZ_OK

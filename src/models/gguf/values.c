@@ -104,20 +104,20 @@ static const gguf_value *value_of(const char *op, const adz_gguf *file, const ch
 
 static adz_gguf_kind kind_of_type(gguf_type type)
 {
-    return type == GGUF_TEXT                      ? ADZ_GGUF_TEXT
-           : type == GGUF_BOOL                    ? ADZ_GGUF_BOOL
-           : type == GGUF_F32 || type == GGUF_F64 ? ADZ_GGUF_REAL
-                                                  : ADZ_GGUF_INTEGER;
+    return type == GGUF_TEXT                      ? ADZ_GGUF_KIND_TEXT
+           : type == GGUF_BOOL                    ? ADZ_GGUF_KIND_BOOL
+           : type == GGUF_F32 || type == GGUF_F64 ? ADZ_GGUF_KIND_REAL
+                                                  : ADZ_GGUF_KIND_INTEGER;
 }
 
 static adz_gguf_kind kind_of(const gguf_value *v)
 {
-    return v == NULL ? ADZ_GGUF_NONE : v->array ? ADZ_GGUF_ARRAY : kind_of_type(v->type);
+    return v == NULL ? ADZ_GGUF_KIND_NONE : v->array ? ADZ_GGUF_KIND_ARRAY : kind_of_type(v->type);
 }
 
 adz_gguf_kind adz_gguf_kind_of(const adz_gguf *file, const char *key)
 {
-    return file == NULL || key == NULL ? ADZ_GGUF_NONE : kind_of(find(file, key));
+    return file == NULL || key == NULL ? ADZ_GGUF_KIND_NONE : kind_of(find(file, key));
 }
 
 static const char *const kinds[] = { "nothing", "an integer", "a real number", "a bool", "a text",
@@ -176,7 +176,7 @@ adz_status adz_gguf_integer(const adz_gguf *file, const char *key, int64_t *valu
     if (value == NULL) {
         return adz_error_null(op, "value");
     }
-    if (kind_of(v) != ADZ_GGUF_INTEGER) {
+    if (kind_of(v) != ADZ_GGUF_KIND_INTEGER) {
         return other_kind(op, file, v, "an integer");
     }
     const int64_t number = integer_at(file->head + v->at, v->type);
@@ -198,7 +198,7 @@ adz_status adz_gguf_real(const adz_gguf *file, const char *key, double *value)
     if (value == NULL) {
         return adz_error_null(op, "value");
     }
-    if (kind_of(v) != ADZ_GGUF_INTEGER && kind_of(v) != ADZ_GGUF_REAL) {
+    if (kind_of(v) != ADZ_GGUF_KIND_INTEGER && kind_of(v) != ADZ_GGUF_KIND_REAL) {
         return other_kind(op, file, v, "a number");
     }
     *value = real_at(file->head + v->at, v->type);
@@ -215,7 +215,7 @@ adz_status adz_gguf_bool(const adz_gguf *file, const char *key, bool *value)
     if (value == NULL) {
         return adz_error_null(op, "value");
     }
-    if (kind_of(v) != ADZ_GGUF_BOOL) {
+    if (kind_of(v) != ADZ_GGUF_KIND_BOOL) {
         return other_kind(op, file, v, "a bool");
     }
     *value = file->head[v->at] != 0;
@@ -229,7 +229,7 @@ const char *adz_gguf_text(const adz_gguf *file, const char *key)
     if (v == NULL) {
         return NULL;
     }
-    if (kind_of(v) != ADZ_GGUF_TEXT) {
+    if (kind_of(v) != ADZ_GGUF_KIND_TEXT) {
         other_kind(op, file, v, "a text");
         return NULL;
     }

@@ -5,10 +5,12 @@
 /* Attention with groups of queries for each key, and with sliding windows, by views of its operands
  * and a mask. The kernels see neither.
  *
- *     grouped:  q[..., H, L, E] is q[..., Hk, H/Hk, L, E], and k[..., Hk, S, E] is k[..., Hk, 1, S,
- * E], which broadcasts over the queries of its group window:   query i sees the keys after i + (S -
- * L) - window. Keys that no query sees are cut off, which leaves `window` keys for a single query;
- * a mask hides the others */
+ * Groups: q[..., H, L, E] becomes q[..., Hk, H/Hk, L, E]. k[..., Hk, S, E] becomes
+ * k[..., Hk, 1, S, E], which broadcasts over the queries of its group, so no key is repeated in
+ * memory.
+ *
+ * Windows: query i sees the keys after i + (S - L) - window. Keys that no query sees are cut off,
+ * which leaves `window` keys for a single query. A mask hides the others. */
 
 static const char name[] = "scaled_dot_product_attention";
 
@@ -43,6 +45,8 @@ static adz_tensor *join(adz_tensor *mask, adz_tensor *shown)
                                    : adz_masked_fill(mask, adz_logical_not(shown), -INFINITY);
 }
 
+/* Cuts off the keys that no query sees, and hides by a mask those that some queries do not see. The
+ * queries are the last L of S positions. False with the error recorded. */
 static bool apply_window(operands *a)
 {
     const int64_t l = a->q->sizes[a->q->rank - 2], s = a->k->sizes[a->k->rank - 2];
@@ -89,6 +93,7 @@ static adz_tensor *split(adz_tensor *t, int64_t groups)
     return adz_reshape(t, shape);
 }
 
+/* A mask without heads broadcasts over the groups as it is. */
 static void split_mask(adz_tensor **mask, int64_t groups)
 {
     if (is_given(*mask) && (*mask)->rank >= 3) {
@@ -142,6 +147,8 @@ static bool check_mask(const operands *a, const adz_tensor *mask, const char *wh
     return false;
 }
 
+/* Gives each operand a dimension for the queries of a group. Sizes that do not fit are refused
+ * here, where the shapes are still those of the caller. */
 static bool apply_groups(operands *a)
 {
     if (!check_groups(a) || !check_mask(a, a->o.attn_mask, "attn_mask") ||

@@ -70,6 +70,7 @@ typedef struct {
     adz_tensor *a, *b, *rest; /* rest is NULL without an error where there are none */
 } parts;
 
+/* Views of the features of a row. False with the error recorded. */
 static bool split(adz_tensor *x, int64_t pairs, bool interleaved, parts *p)
 {
     const int64_t e = adz_tensor_size(x, -1);
@@ -110,6 +111,8 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
+/* The pairs are rotated back, and each table gets the sums over its own pair. It is made of
+ * operators, so it is differentiated again as they are. */
 static adz_status backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const bool interleaved = ((const rotary_attr *)adz_node_attributes(node))->interleaved;
@@ -139,7 +142,9 @@ static adz_status backward(adz_node *node, adz_tensor **dx, adz_tensor *const *d
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* Whether the leading dimensions of the tables broadcast to those of x. */
+/* Whether the leading dimensions of the tables broadcast to those of x. A table may have fewer
+ * pairs than a row of x has, so that the last features are copied, but not more. x keeps its shape:
+ * a table does not broadcast it. */
 static bool fits(const adz_tensor *x, const adz_tensor *c, const adz_tensor *s)
 {
     bool good = x->rank >= 1 && c->rank >= 1 && c->rank <= x->rank && c->rank == s->rank;

@@ -7,6 +7,8 @@
  *
  * x is u8[..., B, 34], y f32[..., 32 B]. Bytes carry no gradient, so nothing is saved. */
 
+/* The shape rule relies on two dimensions or more, so bytes that are no blocks are refused before
+ * it runs. */
 static bool check(adzi_call *call, void *block)
 {
     (void)block;
@@ -56,6 +58,7 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
 /* f32 of the bits of an f16, which come as two bytes in f32, shaped [..., 1]. */
 static adz_tensor *scale_of(adz_tensor *low, adz_tensor *high)
 {
+    /* A sign, five bits of the exponent and ten digits, of which the high byte has two. */
     adz_tensor *negative = adz_to(adz_ge_number(high, 128), ADZ_F32);
     adz_tensor *rest = adz_sub(high, adz_mul_number(negative, 128));
     adz_tensor *exponent = adz_floor(adz_mul_number(rest, 0.25));
@@ -65,6 +68,8 @@ static adz_tensor *scale_of(adz_tensor *low, adz_tensor *high)
         adz_mul(adz_add_number(digits, 1024), adz_exp2(adz_add_number(exponent, -25)));
     adz_tensor *value =
         adz_where(adz_eq_number(exponent, 0), adz_mul_number(digits, 0x1p-24), normal);
+    /* The largest exponent is that of infinity and NaN, the exponent 0 that of subnormal numbers.
+     */
     adz_tensor *beyond = adz_where(
         adz_eq_number(digits, 0), adz_full_like(value, INFINITY), adz_full_like(value, NAN));
     value = adz_where(adz_eq_number(exponent, 31), beyond, value);
@@ -78,6 +83,7 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     adz_tensor *x = in[0];
     adz_shape shape = adz_shape_of(x->rank - 1, x->sizes);
     shape.sizes[shape.rank - 1] *= ADZI_Q8_0_VALUES;
+    /* The bytes of the values are signed: those above 127 stand for a number below 0. */
     adz_tensor *wide = adz_to(x, ADZ_F32);
     adz_tensor *bytes = adz_narrow(wide, -1, 2, ADZI_Q8_0_VALUES);
     adz_tensor *above = adz_to(adz_gt_number(bytes, 127), ADZ_F32);

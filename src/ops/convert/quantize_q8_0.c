@@ -32,7 +32,8 @@ typedef struct {
 
 ADZI_ADDRESSES(quantize_args, x, y);
 
-/* Units are blocks. */
+/* The scale of a block is its largest magnitude divided by 127. It is rounded to f16 after the
+ * bytes are computed, as in the files of GGUF. Units are blocks. */
 static void quantize(const void *block, int64_t begin, int64_t end)
 {
     const quantize_args *args = block;

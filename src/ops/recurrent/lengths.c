@@ -1,3 +1,5 @@
+/* Lengths of padded sequences: their check, the padding that they make, and what fills it. Layers
+ * of the library and those of any cell share this. */
 #include "ops/recurrent/lengths.h"
 
 #include "adze/ops.h"
@@ -50,12 +52,16 @@ bool adzi_lengths_check(const char *name, adz_tensor *lengths, const adz_tensor 
     return adzi_repeat(report_lengths, lengths_args, &args) == ADZ_OK;
 }
 
+/* True behind the end of a sequence: step t of sequence b is padding if t >= lengths[b]. It is made
+ * of operators, so a plan computes it again for other lengths. */
 adz_tensor *adzi_lengths_padding(const adz_tensor *x, adz_tensor *lengths)
 {
     adz_tensor *steps = adz_arange(0, (double)x->sizes[0], 1, ADZ_I64);
     return adz_ge(adz_unsqueeze(steps, 1), adz_unsqueeze(lengths, 0));
 }
 
+/* The mask gets a dimension for each feature of x, so that it broadcasts over them. Neither values
+ * nor gradients of the padding come through. */
 adz_tensor *adzi_lengths_fill(adz_tensor *x, adz_tensor *padding)
 {
     for (int d = 2; d < x->rank && padding != NULL; ++d) {

@@ -4,6 +4,7 @@
 #ifndef ADZI_TENSOR_KERNEL_Q8_0_H
 #define ADZI_TENSOR_KERNEL_Q8_0_H
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -52,7 +53,9 @@ static inline void adzi_q8_0_round(uint8_t *block, const float *x)
         sum += 0 * x[i]; /* NaN if an element is not finite */
     }
     const float step = sum == 0 ? most / 127 : sum;
-    const float inverse = step > 0 && sum == 0 ? 1 / step : 0;
+    /* A smaller step would have an infinite inverse. Its scale is 0 in f16, and so are the weights.
+     */
+    const float inverse = sum == 0 && step >= FLT_MIN ? 1 / step : 0;
     const uint16_t scale = adzi_to_f16(step);
     block[0] = (uint8_t)(scale & 0xff);
     block[1] = (uint8_t)(scale >> 8);
