@@ -29,6 +29,20 @@ static json_t *read_file(const char *op, char *path, const char *folder, const c
     return adzi_models_json_load(op, path, MOST);
 }
 
+/* Reads the name of a pooling. False if adze does not know it. */
+static bool read_pooling_name(const models_json *mode, models_sentence *s)
+{
+    static const char *const names[] = { "", "cls", "mean", "max" };
+    const char *text = adzi_models_json_text_of(mode);
+    for (int i = 1; i < 4 && text != NULL; ++i) {
+        if (strcmp(text, names[i]) == 0) {
+            s->pooling = (models_pooling)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Reads the flags of a pooling, of which exactly one known one must be set. */
 static bool read_pooling(const models_json *config, models_sentence *s)
 {
@@ -65,15 +79,7 @@ static bool read_pooling(const models_json *config, models_sentence *s)
         set += on;
     }
     if (mode.value != NULL) {
-        const char *text = adzi_models_json_text_of(&mode);
-        set = 0; /* it decides alone */
-        static const char *const names[] = { "", "cls", "mean", "max" };
-        for (int i = 1; i < 4 && text != NULL; ++i) {
-            if (strcmp(text, names[i]) == 0) {
-                s->pooling = (models_pooling)i;
-                set = 1;
-            }
-        }
+        set = read_pooling_name(&mode, s); /* it decides alone */
     }
     if (set != 1) {
         adzi_models_json_fail(
