@@ -159,6 +159,67 @@ static void invalid_bytes_are_replaced(void **state)
     adz_tokenizer_free(&t);
 }
 
+#define BPE \
+    "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"\xe2\x96\x81\":2},\"merges\":[]}"
+
+/* Spaces that an added token has taken on its right leave nothing of the next one. */
+static void spaces_are_taken_once(void **state)
+{
+    (void)state;
+    adz_tokenizer *t = from_json(
+        "{\"added_tokens\":[{\"id\":3,\"content\":\"\\n\",\"single_word\":false,\"lstrip\":true,"
+        "\"rstrip\":true,\"normalized\":false,\"special\":false}]," BPE "}");
+    assert_non_null(t);
+    adz_scope *scope = adz_scope_open();
+    const adz_text one = text_of("a\n \nb");
+    adz_encoding e;
+    IDS(adz_tokenizer_encode(t, one.bytes, one.size), 0, 3, 1);
+    assert_int_equal(adz_pretrained_encode(t, &one, NULL, 1, NULL, &e), ADZ_OK);
+    IDS(e.input_ids, 0, 3, 1);
+    IDS(e.offsets, 0, 1, 1, 4, 4, 5);
+    adz_scope_close(scope);
+    adz_tokenizer_free(&t);
+}
+
+/* What a normalizer has removed counts where a Metaspace asks whether a text begins. */
+static void both_encoders_agree(void **state)
+{
+    (void)state;
+    adz_tokenizer *t =
+        from_json("{\"normalizer\":{\"type\":\"Strip\",\"strip_left\":true,\"strip_right\":false},"
+                  "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\xe2\x96\x81\","
+                  "\"prepend_scheme\":\"first\",\"split\":false}," BPE "}");
+    assert_non_null(t);
+    adz_scope *scope = adz_scope_open();
+    const adz_text texts[] = { text_of(" a"), text_of("a") };
+    adz_encoding e;
+    IDS(adz_tokenizer_encode(t, texts[0].bytes, texts[0].size), 0);
+    IDS(adz_tokenizer_encode(t, texts[1].bytes, texts[1].size), 2, 0);
+    assert_int_equal(adz_pretrained_encode(t, texts, NULL, 1, NULL, &e), ADZ_OK);
+    IDS(e.input_ids, 0);
+    adz_scope_close(scope);
+    adz_tokenizer_free(&t);
+}
+
+/* Tokens are joined by spaces without a decoder, but not behind an empty Sequence. */
+static void an_empty_decoder_joins(void **state)
+{
+    (void)state;
+    static const char *const files[] = { "{\"decoder\":null," BPE "}",
+        "{\"decoder\":{\"type\":\"Sequence\",\"decoders\":[]}," BPE "}" };
+    static const char *const wanted[] = { "a b", "ab" };
+    for (int i = 0; i < 2; ++i) {
+        adz_tokenizer *t = from_json(files[i]);
+        assert_non_null(t);
+        adz_scope *scope = adz_scope_open();
+        char back[8];
+        adz_tokenizer_decode(t, adz_tokenizer_encode(t, "ab", 2), back, sizeof back);
+        assert_string_equal(back, wanted[i]);
+        adz_scope_close(scope);
+        adz_tokenizer_free(&t);
+    }
+}
+
 /* A tokenizer comes back from its own bytes. */
 static void files_come_back(void **state)
 {
@@ -209,6 +270,9 @@ int encodings_tests(void)
         cmocka_unit_test(rows_are_cut),
         cmocka_unit_test(files_say_how),
         cmocka_unit_test(invalid_bytes_are_replaced),
+        cmocka_unit_test(spaces_are_taken_once),
+        cmocka_unit_test(both_encoders_agree),
+        cmocka_unit_test(an_empty_decoder_joins),
         cmocka_unit_test(files_come_back),
         cmocka_unit_test(wrong_calls_are_refused),
     };

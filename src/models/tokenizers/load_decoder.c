@@ -142,5 +142,9 @@ static bool read_one(adzi_tok *t, const models_json *at, const char *type)
 
 bool adzi_tok_load_decoder(adzi_tok *t, const models_json *decoder)
 {
-    return adzi_tok_load_each(t, decoder, "decoders", read_one);
+    if (!adzi_tok_load_each(t, decoder, "decoders", read_one)) {
+        return false;
+    }
+    /* Without a decoder, spaces stand between tokens; behind an empty Sequence, nothing does. */
+    return adzi_tok_is_null(decoder) || t->n_decoders > 0 || add(t, DECODE_FUSE) != NULL;
 }

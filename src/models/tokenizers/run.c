@@ -126,7 +126,8 @@ static const adzi_tok_added *token_at(const adzi_tok *t, const adzi_tok_matcher 
     return found;
 }
 
-/* The next match from `*from` on; its spaces do not reach before `last`. */
+/* The next match from `*from` on; its spaces do not reach before `last`. A token that takes spaces
+ * on its left begins at `last` or later, so none is left of it if the one before has taken all. */
 static bool next_match(const adzi_tok *t, const adzi_tok_matcher *matcher,
     const adzi_tok_text *text, size_t *from, size_t last, match *m)
 {
@@ -155,8 +156,11 @@ static bool next_match(const adzi_tok *t, const adzi_tok_matcher *matcher,
         while (token->right && is_class_at(text, end, CLASS_SPACE, &bytes)) {
             end += bytes;
         }
-        *m = (match){ i, end, token };
-        return true;
+        const size_t begin = token->left && i < last ? last : i;
+        if (begin < end) {
+            *m = (match){ begin, end, token };
+            return true;
+        }
     }
     return false;
 }
@@ -167,8 +171,8 @@ typedef bool (*between)(adzi_tok_run *run, const adzi_tok_text *part);
 static bool emit_added(adzi_tok_run *run, const adzi_tok_text *text, const match *m)
 {
     const adzi_tok_span none = { 0, 0 };
-    return adzi_tok_emit(run, m->token->id,
-        run->aligned && m->end > m->begin ? adzi_tok_span_of(text, m->begin, m->end) : none);
+    return adzi_tok_emit(
+        run, m->token->id, run->aligned ? adzi_tok_span_of(text, m->begin, m->end) : none);
 }
 
 /* Emits the added tokens of a text, and hands on what lies between them. A match whose spaces the

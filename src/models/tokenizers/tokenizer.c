@@ -67,6 +67,18 @@ static bool put_ids(const int32_t *ids, size_t n, adz_ids_put put, void *to)
     return good;
 }
 
+/* Whether ids depend on where a piece lies in the caller's text: a Metaspace may put its sign
+ * before the piece at the beginning only, and normalizers move pieces. */
+static bool needs_ranges(const adzi_tok *t)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->n_splitters && t->n_normalizers > 0; ++i) {
+        any = any ||
+              (t->splitters[i].kind == SPLIT_METASPACE && t->splitters[i].scheme == PREPEND_FIRST);
+    }
+    return any;
+}
+
 static bool encode(const char *op, const adz_tokenizer *self, const adz_text *fields, size_t n,
     adz_ids_put put, void *to)
 {
@@ -86,7 +98,7 @@ static bool encode(const char *op, const adz_tokenizer *self, const adz_text *fi
             continue;
         }
         const adz_text *text = &fields[piece->sequence];
-        adzi_tok_run run = { t, scratch, false, &scratch->output };
+        adzi_tok_run run = { t, scratch, needs_ranges(t), &scratch->output };
         scratch->output.n = 0;
         good = adzi_tok_check_size(op, text->size) &&
                adzi_tok_run_text(&run, text->bytes, text->size) &&
