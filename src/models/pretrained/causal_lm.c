@@ -6,6 +6,7 @@
 #include "adze/nn/containers.h"
 #include "adze/ops/arithmetic.h"
 #include "adze/ops/convert.h"
+#include "adze/ops/index.h"
 #include "adze/ops/shape.h"
 #include "adze/ops/math.h"
 #include "pretrained/cache.h"
@@ -18,7 +19,8 @@
 
 typedef struct {
     int64_t vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
-        num_key_value_heads, head_dim, max_position_embeddings, sliding_window, max_window_layers;
+        num_key_value_heads, head_dim, max_position_embeddings, sliding_window, max_window_layers,
+        padding;
     double rms_norm_eps, attention_dropout;
     bool tie_word_embeddings, attention_bias, mlp_bias, use_sliding_window;
 } decoder_config;
@@ -74,6 +76,7 @@ static bool read_config(const family *f, const models_json *config, decoder_conf
         !adzi_models_config_read(config, f->rows, f->n_rows, c) ||
         !adzi_models_config_known(config, f->rows, f->n_rows, others) ||
         !adzi_models_config_activation(config, "hidden_act", "silu", &d->activation) ||
+        !adzi_models_config_padding(config, c->vocab_size, ADZ_NO_PADDING, &c->padding) ||
         !adzi_models_rope_read(config, rope)) {
         return false;
     }
@@ -255,13 +258,13 @@ static adz_module *model_new(models_weights *w, const models_json *config, const
     }
     *(model_state *)models_state(self) = (model_state){ d->key_heads, d->head_dim };
     adz_tensor *frequencies = adzi_models_rope_frequencies(rope, d->head_dim, w->dtype);
-    const bool good =
-        adz_module_add_buffer(self, "inv_freq", frequencies, false) != NULL &&
-        adzi_models_add(self, "embed_tokens",
-            adzi_models_table(w, "model.embed_tokens", c->vocab_size, c->hidden_size)) &&
-        adzi_models_add(self, "layers", layers_new(w, config, c, d)) &&
-        adzi_models_add(
-            self, "norm", adzi_models_rms_norm(w, "model.norm", c->hidden_size, c->rms_norm_eps));
+    const bool good = adz_module_add_buffer(self, "inv_freq", frequencies, false) != NULL &&
+                      adzi_models_add(self, "embed_tokens",
+                          adzi_models_table(w, "model.embed_tokens", c->vocab_size, c->hidden_size,
+                              c->padding)) &&
+                      adzi_models_add(self, "layers", layers_new(w, config, c, d)) &&
+                      adzi_models_add(self, "norm",
+                          adzi_models_rms_norm(w, "model.norm", c->hidden_size, c->rms_norm_eps));
     return adzi_models_or_free(good, self);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "adze/checks.h"
+#include "adze/ops/index.h"
 
 /* Entries that change no result of a forward pass: what trained the model and what wrote the file,
  * how text is generated, tokens with a meaning, labels of heads, and what transformers returns. */
@@ -162,4 +163,13 @@ bool adzi_models_config_is_flag(const models_json *config, const char *name, boo
             value ? "true" : "false", wanted ? "true" : "false");
     }
     return value == wanted;
+}
+
+bool adzi_models_config_padding(
+    const models_json *config, int64_t rows, int64_t fallback, int64_t *padding)
+{
+    const models_json entry = adzi_models_json_member(config, "pad_token_id");
+    *padding = entry.value == NULL ? fallback : ADZ_NO_PADDING;
+    return entry.value == NULL || json_is_null(entry.value) ||
+           adzi_models_json_whole_of(&entry, -rows, rows - 1, padding);
 }

@@ -39,4 +39,10 @@ bool adzi_models_config_activation(
 bool adzi_models_config_is_text(const models_json *config, const char *name, const char *wanted);
 bool adzi_models_config_is_flag(const models_json *config, const char *name, bool wanted);
 
+/** Reads pad_token_id, the row of a table of `rows` tokens that has no gradient: a negative number
+ * counts from the last row, `fallback` if the entry is missing, ADZ_NO_PADDING if it is null. False
+ * with the error recorded if there is no such row. */
+bool adzi_models_config_padding(
+    const models_json *config, int64_t rows, int64_t fallback, int64_t *padding);
+
 #endif

@@ -8,6 +8,7 @@
 #include "adze/ops/compare.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/dropout.h"
+#include "adze/ops/index.h"
 #include "adze/ops/math.h"
 #include "adze/ops/reduction.h"
 #include "adze/ops/shape.h"
@@ -19,7 +20,7 @@
 
 typedef struct {
     int64_t vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
-        max_position_embeddings, type_vocab_size, pad_token_id;
+        max_position_embeddings, type_vocab_size, pad_token_id, padding;
     double layer_norm_eps, hidden_dropout, attention_dropout;
 } encoder_config;
 
@@ -87,6 +88,7 @@ static bool read_config(
     *c = (encoder_config){ .layer_norm_eps = 1e-12 };
     if (!adzi_models_config_read(config, f->rows, f->n_rows, c) ||
         !adzi_models_config_known(config, f->rows, f->n_rows, others) ||
+        !adzi_models_config_padding(config, c->vocab_size, c->pad_token_id, &c->padding) ||
         !adzi_models_config_activation(config, f->activation, "gelu", &e->activation) ||
         !adzi_models_config_is_flag(config, "is_decoder", false) ||
         !adzi_models_config_is_flag(config, "is_encoder_decoder", false) ||
@@ -246,21 +248,22 @@ static adz_module *layers_new(
     return list;
 }
 
-static bool add_table(
-    adz_module *self, models_weights *w, const char *path, int64_t rows, int64_t width)
+static bool add_table(adz_module *self, models_weights *w, const char *path, int64_t rows,
+    int64_t width, int64_t padding)
 {
-    return adzi_models_add_path(self, path, adzi_models_table(w, path, rows, width));
+    return adzi_models_add_path(self, path, adzi_models_table(w, path, rows, width, padding));
 }
 
-static bool add_embeddings(adz_module *self, models_weights *w, const encoder_config *c)
+static bool add_embeddings(
+    adz_module *self, models_weights *w, const encoder_config *c, bool counts_padding)
 {
     const int64_t width = c->hidden_size;
     static const char norm[] = "embeddings.LayerNorm";
-    return add_table(self, w, "embeddings.word_embeddings", c->vocab_size, width) &&
-           add_table(
-               self, w, "embeddings.position_embeddings", c->max_position_embeddings, width) &&
-           (c->type_vocab_size == 0 ||
-               add_table(self, w, "embeddings.token_type_embeddings", c->type_vocab_size, width)) &&
+    return add_table(self, w, "embeddings.word_embeddings", c->vocab_size, width, c->padding) &&
+           add_table(self, w, "embeddings.position_embeddings", c->max_position_embeddings, width,
+               counts_padding ? c->pad_token_id : ADZ_NO_PADDING) &&
+           (c->type_vocab_size == 0 || add_table(self, w, "embeddings.token_type_embeddings",
+                                           c->type_vocab_size, width, ADZ_NO_PADDING)) &&
            adzi_models_add_path(
                self, norm, adzi_models_layer_norm(w, norm, width, c->layer_norm_eps));
 }
@@ -289,7 +292,7 @@ static adz_module *build(models_weights *w, const models_json *config, const cha
     *(model_state *)models_state(self) = (model_state){ f->layers, c.pad_token_id, c.hidden_size,
         c.hidden_dropout, f->counts_padding, c.type_vocab_size > 0, pooler, sentence };
     const bool good =
-        add_embeddings(self, w, &c) &&
+        add_embeddings(self, w, &c, f->counts_padding) &&
         adzi_models_add_path(self, f->layers, layers_new(w, f->layers, c.num_hidden_layers, &e)) &&
         (!pooler || adzi_models_add_path(self, "pooler.dense",
                         adzi_models_linear(w, "pooler.dense", c.hidden_size, c.hidden_size, true)));

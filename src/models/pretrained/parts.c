@@ -83,13 +83,19 @@ static adz_tensor *look_up_blocks(adz_tensor *ids, adz_tensor *weight)
     return adz_dequantize_q8_0(adz_reshape(y, shape));
 }
 
+typedef struct {
+    int64_t padding; /* the row without a gradient */
+} table_state;
+
 static adz_tensor *look_up(adz_module *self, adz_tensor *ids)
 {
+    adz_embedding_options o = ADZ_EMBEDDING_OPTIONS;
+    o.padding_idx = ((const table_state *)models_state(self))->padding;
     adz_tensor *weight = adz_module_parameter_at(self, 0);
     if (adz_tensor_dtype(weight) == ADZ_U8) {
         return look_up_blocks(ids, weight);
     }
-    adz_tensor *rows = adz_embedding(ids, weight, NULL);
+    adz_tensor *rows = adz_embedding(ids, weight, &o);
     const adz_dtype dtype = rows != NULL ? adz_tensor_dtype(rows) : ADZ_F32;
     return dtype == ADZ_F16 || dtype == ADZ_BF16 ? adz_to(rows, ADZ_F32) : rows;
 }
@@ -109,10 +115,13 @@ static const adz_module_type table_type = { .size = sizeof(adz_module_type),
     .block_parameters = 1 };
 
 adz_module *adzi_models_table(
-    models_weights *weights, const char *path, int64_t rows, int64_t width)
+    models_weights *weights, const char *path, int64_t rows, int64_t width, int64_t padding)
 {
     adz_tensor *w = adzi_models_take(weights, path, "weight", ADZ_SHAPE(rows, width));
-    adz_module *self = w != NULL ? adz_module_new(&table_type, 0) : NULL;
+    adz_module *self = w != NULL ? adz_module_new(&table_type, sizeof(table_state)) : NULL;
+    if (self != NULL) {
+        *(table_state *)models_state(self) = (table_state){ padding };
+    }
     return adzi_models_or_free(
         self != NULL && adz_module_add_parameter(self, "weight", w) != NULL, self);
 }

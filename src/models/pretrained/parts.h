@@ -15,9 +15,10 @@ adz_module *adzi_models_linear(
  * table to its rows. Its weight is the table if both are tied, else that of lm_head. */
 adz_module *adzi_models_head(models_weights *weights, adz_tensor *table, bool tied);
 
-/** A table of the weight PATH.weight[rows, width], in which ids are looked up. */
+/** A table of the weight PATH.weight[rows, width], in which ids are looked up. The row `padding`
+ * has no gradient; ADZ_NO_PADDING for none. */
 adz_module *adzi_models_table(
-    models_weights *weights, const char *path, int64_t rows, int64_t width);
+    models_weights *weights, const char *path, int64_t rows, int64_t width, int64_t padding);
 
 /** A LayerNorm of PATH.weight[width] and PATH.bias[width]. */
 adz_module *adzi_models_layer_norm(
