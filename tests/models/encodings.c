@@ -220,6 +220,25 @@ static void an_empty_decoder_joins(void **state)
     }
 }
 
+/* A template without pieces gives no tokens. */
+static void an_empty_template_is_empty(void **state)
+{
+    (void)state;
+    adz_tokenizer *t = from_json(
+        "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"Sequence\":{\"id\":\"A\","
+        "\"type_id\":0}}],\"pair\":[],\"special_tokens\":{}}," BPE "}");
+    assert_non_null(t);
+    adz_scope *scope = adz_scope_open();
+    const adz_text pair[] = { text_of("a"), text_of("b") };
+    adz_encoding e;
+    IDS(adz_tokenizer_encode(t, "ab", 2), 0, 1);
+    assert_int_equal(adz_tensor_numel(adz_tokenizer_encode_fields(t, pair, 2)), 0);
+    assert_int_equal(adz_pretrained_encode(t, pair, pair, 2, NULL, &e), ADZ_OK);
+    assert_int_equal(adz_tensor_numel(e.input_ids), 0);
+    adz_scope_close(scope);
+    adz_tokenizer_free(&t);
+}
+
 /* A tokenizer comes back from its own bytes. */
 static void files_come_back(void **state)
 {
@@ -273,6 +292,7 @@ int encodings_tests(void)
         cmocka_unit_test(spaces_are_taken_once),
         cmocka_unit_test(both_encoders_agree),
         cmocka_unit_test(an_empty_decoder_joins),
+        cmocka_unit_test(an_empty_template_is_empty),
         cmocka_unit_test(files_come_back),
         cmocka_unit_test(wrong_calls_are_refused),
     };

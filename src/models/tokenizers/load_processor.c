@@ -149,10 +149,11 @@ static bool read_one(adzi_tok *t, const models_json *at, const char *type)
         { "RobertaProcessing", read_roberta } };
     for (size_t i = 0; i < sizeof readers / sizeof *readers; ++i) {
         if (strcmp(type, readers[i].type) == 0) {
-            if (t->single.n > 0 || t->pair.n > 0) {
+            if (t->has_template) {
                 adzi_models_json_fail(at, ADZ_ERR_UNSUPPORTED, "is a second template");
                 return false;
             }
+            t->has_template = true;
             return readers[i].read(t, at);
         }
     }
@@ -164,7 +165,6 @@ bool adzi_tok_load_processor(adzi_tok *t, const models_json *post_processor)
     if (!adzi_tok_load_each(t, post_processor, "processors", read_one)) {
         return false;
     }
-    const bool single = t->single.n > 0 || add_piece(&t->single, 0, 0, 0);
-    return single &&
-           (t->pair.n > 0 || (add_piece(&t->pair, 0, 0, 0) && add_piece(&t->pair, 1, 0, 1)));
+    return t->has_template || (add_piece(&t->single, 0, 0, 0) && add_piece(&t->pair, 0, 0, 0) &&
+                                  add_piece(&t->pair, 1, 0, 1));
 }

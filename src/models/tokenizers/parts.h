@@ -190,6 +190,7 @@ typedef struct adzi_tok {
     size_t n_added, added_room;
     adzi_tok_matcher raw, normalized; /* tokens in the caller's text, and in normalized text */
     adzi_tok_template single, pair;
+    bool has_template;               /* of the post-processor, whose lists may be empty */
     bool trim_offsets, prefix_space; /* of ByteLevel and Roberta */
     adzi_tok_decoder *decoders;
     size_t n_decoders, decoders_room;
