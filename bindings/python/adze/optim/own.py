@@ -8,7 +8,7 @@ _types = {} # the library's types, by name, settings and states: they live as lo
 
 def number_of(name, value):
     try:
-        return float(value)
+        return float(value if not isinstance(value, str) else None)
     except (TypeError, ValueError):
         raise TypeError(f'the setting {name} of an optimizer is a number, not {type(value).__name__}') from None
 
