@@ -18,6 +18,11 @@ enum { STEPS = 6, IN = 5, RUNS = 3 };
 typedef struct {
     adz_tensor *w, *x;
     bool shown; /* a product is read besides the sum of products */
+    bool seen;  /* the sum is read between a product and its addition */
+    bool keeps; /* a product outlives the call */
+    adz_tensor *kept;
+    adz_tensor *sums; /* one for each step */
+    int64_t row;      /* of the next step */
     bool scans;
     int64_t batch;
 } operands;
@@ -46,15 +51,42 @@ static adz_tensor *gradient_of_recurrence(void *user)
     return adz_autograd_grad(&loss, NULL, 1, &o->w, 1, NULL, &grad) == ADZ_OK ? grad : NULL;
 }
 
-/* A sum of two products, the second of which may be read again. */
+/* A sum of two products. */
 static adz_tensor *sum_of_products(void *user)
 {
     operands *o = user;
     adz_tensor *a = adz_select(o->x, 0, 0), *b = adz_select(o->x, 0, 1);
     adz_tensor *sum = adz_matmul(adz_transpose(a, 0, 1), b);
     adz_tensor *product = adz_matmul(adz_transpose(b, 0, 1), adz_neg(a));
+    adz_tensor *before = o->seen ? adz_tanh(sum) : NULL;
+    if (o->keeps) {
+        adz_release(&o->kept);
+        o->kept = adz_keep(product);
+    }
     adz_add_(sum, product);
+    if (o->seen) {
+        return adz_mul(sum, before);
+    }
     return o->shown ? adz_mul(sum, product) : adz_square(sum);
+}
+
+static adz_status add_to_row(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    operands *o = user;
+    adz_tensor *product = adz_matmul(adz_transpose(in[1], 0, 1), in[0]);
+    results[0] = results[1] = adz_tanh(adz_add(in[0], in[1]));
+    return adz_add_(adz_select(o->sums, 0, o->row++), product) != NULL ? ADZ_OK : adz_error_code();
+}
+
+/* Each step of a scan adds a product to a row of its own, so the address moves. */
+static adz_tensor *rows_of_sums(void *user)
+{
+    operands *o = user;
+    adz_tensor *h = adz_select(o->x, 0, 0), *found[2];
+    o->sums = adz_zeros(ADZ_SHAPE(STEPS, IN, IN), adz_tensor_dtype(o->x));
+    o->row = 0;
+    assert_int_equal(adz_scan(add_to_row, o, &h, 1, &o->x, 1, 1, NULL, found), ADZ_OK);
+    return adz_square(o->sums);
 }
 
 /* How many launches are products that add to a matrix. */
@@ -109,6 +141,23 @@ static void what_is_read_again_is_written(void **state)
     assert_int_equal(compare(sum_of_products, &o, ADZ_F32), 1);
     o.shown = true;
     assert_int_equal(compare(sum_of_products, &o, ADZ_F32), 0);
+    o = (operands){ .batch = 1, .keeps = true };
+    assert_int_equal(compare(sum_of_products, &o, ADZ_F32), 0);
+    adz_release(&o.kept);
+}
+
+static void a_sum_that_is_read_before_changes_no_earlier(void **state)
+{
+    (void)state;
+    operands o = { .batch = 1, .seen = true };
+    assert_int_equal(compare(sum_of_products, &o, ADZ_F32), 0);
+}
+
+static void a_sum_that_moves_in_a_loop_stays_a_launch(void **state)
+{
+    (void)state;
+    operands o = { .batch = 1 };
+    assert_true(compare(rows_of_sums, &o, ADZ_F32) < STEPS);
 }
 
 int main(void)
@@ -116,6 +165,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_added),
         cmocka_unit_test(what_is_read_again_is_written),
+        cmocka_unit_test(a_sum_that_is_read_before_changes_no_earlier),
+        cmocka_unit_test(a_sum_that_moves_in_a_loop_stays_a_launch),
     };
     return cmocka_run_group_tests_name("sums", tests, NULL, NULL);
 }
