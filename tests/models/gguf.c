@@ -293,6 +293,11 @@ static void models_are_those_of_folders(void **state)
         write_model(&w, t, "llama.rope.dimension_count");
         assert_null(adz_pretrained_open(written(&w, w.size), NULL));
         expect_error(ADZ_ERR_UNSUPPORTED, "rope.dimension_count is 2");
+        write_model(&w, t, NULL);
+        memset((char *)memmem(w.bytes, w.size, "freq_base", 9) + 13, 0x7f, 4);
+        memset((char *)memmem(w.bytes, w.size, "freq_base", 9) + 15, 0xff, 1);
+        assert_null(adz_pretrained_open(written(&w, w.size), NULL));
+        expect_error(ADZ_ERR_FORMAT, "llama.rope.freq_base is nan");
         write_all(&w);
         assert_null(adz_pretrained_open(written(&w, w.size), NULL));
         expect_error(ADZ_ERR_FORMAT, "no tensor token_embd.weight");

@@ -5,6 +5,7 @@
  * are put back. */
 #include "gguf/model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -187,6 +188,20 @@ static bool has_tensor(const gguf_model *m, const char *name)
     return adz_gguf_tensor_find(m->file, name) < adz_gguf_tensor_count(m->file);
 }
 
+/* A real number, which a configuration has only if it is finite. */
+static bool finite_real(
+    const models_weights *w, const gguf_model *m, const char *key, double *number)
+{
+    if (adz_gguf_real(m->file, key, number) != ADZ_OK) {
+        return false;
+    }
+    if (!isfinite(*number)) {
+        adz_error_format(w->op, ADZ_ERR_FORMAT, "%s: value %s is %g", w->file, key, *number);
+        return false;
+    }
+    return true;
+}
+
 /* Frequencies that are divided by a factor, and heads that are rotated in part. */
 static bool add_rope(const models_weights *w, gguf_model *m, json_t *config)
 {
@@ -217,13 +232,13 @@ static bool add_rope(const models_weights *w, gguf_model *m, json_t *config)
             "%s: value %s is \"%.60s\", but none and linear are known", w->file, key, type);
         return false;
     }
-    return adz_gguf_real(m->file, key_of(key, m, "rope.scaling.factor"), &factor) == ADZ_OK &&
+    return finite_real(w, m, key_of(key, m, "rope.scaling.factor"), &factor) &&
            json_object_set_new(config, "rope_scaling",
                json_pack("{s:s, s:f}", "rope_type", "linear", "factor", factor)) == 0;
 }
 
 /* Adds the entries that are values of the file. */
-static bool add_values(gguf_model *m, json_t *config)
+static bool add_values(const models_weights *w, gguf_model *m, json_t *config)
 {
     char key[MODELS_NAME];
     for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
@@ -232,7 +247,7 @@ static bool add_values(gguf_model *m, json_t *config)
         if (adz_gguf_kind_of(m->file, key_of(key, m, values[i].name)) == ADZ_GGUF_KIND_NONE) {
             continue;
         }
-        if (values[i].real ? adz_gguf_real(m->file, key, &real) != ADZ_OK
+        if (values[i].real ? !finite_real(w, m, key, &real)
                            : adz_gguf_integer(m->file, key, &number) != ADZ_OK) {
             return false;
         }
@@ -290,7 +305,7 @@ json_t *adzi_models_gguf_open(models_weights *weights, const char *path)
         return NULL;
     }
     json_t *config = config_of(weights, m);
-    if (config != NULL && check_known(weights, m) && add_values(m, config) &&
+    if (config != NULL && check_known(weights, m) && add_values(weights, m, config) &&
         add_rope(weights, m, config) && add_shapes(weights, m, config)) {
         return config;
     }
