@@ -21,6 +21,8 @@ NOT_CALLED = {
 }
 VALUES = {'bool': '.false.', 'double': '0d0', 'adz_shape': 'wides', 'adz_dims': 'dims', 'adz_text': "''",
           'adz_tensor_list': 'none_of_tensor'}
+# Variables that receive a number through a pointer.
+RESULTS = {'int64_t': 'wide', 'size_t': 'wide', 'double': 'number', 'int': 'small', 'bool': 'flag'}
 
 
 def argument(p, table, used):
@@ -44,8 +46,8 @@ def argument(p, table, used):
             return {'int64_t': 'wides8' if role == 'results' else 'wides', 'double': 'reals', 'int': 'dims'}[to]
         used.add(to)
         return f'none_of_{to[4:]}'
-    if role == 'result' and to in ('int64_t', 'double', 'size_t'):
-        return 'number' if to == 'double' else 'wide'
+    if role == 'result' and to in RESULTS:
+        return RESULTS[to]
     if role in ('string', 'text'):
         return "'x'"
     if role in ('buffer', 'bytes', 'pointer', 'user', 'stream'):
@@ -103,6 +105,8 @@ DECLARED = """  integer(c_int) :: wides(0), dims(0), whole
   integer(c_int64_t), allocatable :: sizes(:)
   integer(c_int8_t) :: bytes(0)
   real(c_double) :: number, reals(0)
+  integer(c_int) :: small
+  logical(c_bool) :: flag
   logical :: yes
   character(4) :: words(0), buffer
   character(:), allocatable :: text
