@@ -114,24 +114,6 @@ adz_status adz_set_hook_end(adz_tensor *t, uint64_t id, adz_hook_end end)
     return ADZ_OK;
 }
 
-static void end_hook(const adzi_hook *hook)
-{
-    if (hook->end != NULL) {
-        hook->end(hook->user);
-    }
-}
-
-void adzi_hooks_free(adzi_hook_list *list)
-{
-    if (list != NULL) {
-        for (size_t i = 0; i < list->count; ++i) {
-            end_hook(&list->hooks[i]);
-        }
-        adzi_free(list->hooks, list->capacity * sizeof(adzi_hook));
-        adzi_free(list, sizeof *list);
-    }
-}
-
 static bool remove_from(adzi_hook_list *list, uint64_t id)
 {
     adzi_hook *found = find_in(list, id);
@@ -141,7 +123,7 @@ static bool remove_from(adzi_hook_list *list, uint64_t id)
     adzi_hook ended = *found;
     memmove(found, found + 1, (size_t)(list->hooks + list->count - found - 1) * sizeof *found);
     --list->count;
-    end_hook(&ended); /* last, because it may register or remove hooks */
+    adzi_hook_ended(&ended); /* last, because it may register or remove hooks */
     return true;
 }
 

@@ -114,11 +114,30 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     t->history = t->storage->history;
 }
 
+void adzi_hook_ended(const adzi_hook *hook)
+{
+    if (hook->end != NULL) {
+        hook->end(hook->user);
+    }
+}
+
+/* Ends the hooks of a list, and the list. */
+static void end_list(adzi_hook_list *list)
+{
+    if (list != NULL) {
+        for (size_t i = 0; i < list->count; ++i) {
+            adzi_hook_ended(&list->hooks[i]);
+        }
+        adzi_free(list->hooks, list->capacity * sizeof(adzi_hook));
+        adzi_free(list, sizeof *list);
+    }
+}
+
 static void free_hooks(adzi_node *node)
 {
     for (int k = 0; k < node->n_results; ++k) {
         if (node->results[k].hooks != NULL) {
-            adzi_hooks_free(node->results[k].hooks);
+            end_list(node->results[k].hooks);
         }
     }
 }
@@ -197,8 +216,8 @@ static void gradient_free(adz_tensor *t)
     forget_retained(t);
     adzi_drop(t->gradient->grad);
     adzi_drop(t->gradient->place);
-    adzi_hooks_free(t->gradient->hooks);
-    adzi_hooks_free(t->gradient->after);
+    end_list(t->gradient->hooks);
+    end_list(t->gradient->after);
     adzi_free(t->gradient, sizeof *t->gradient);
     t->gradient = NULL;
 }

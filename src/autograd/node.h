@@ -168,8 +168,8 @@ typedef struct adzi_hook_list {
     size_t count, capacity;
 } adzi_hook_list;
 
-/** Ends the hooks of a list, and the list. */
-void adzi_hooks_free(adzi_hook_list *list);
+/** Tells the owner of a hook, if it wants to know, that the hook has ended. */
+void adzi_hook_ended(const adzi_hook *hook);
 
 /** Runs the hooks over *grad (a reference that the caller owns), replacing it. */
 adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor **grad);

@@ -24,6 +24,7 @@ EXCEPTIONS = {
     'adz_group_size': 'rank and size are the words of MPI and torch.distributed',
     'adz_scheduler_last_epoch': 'last_epoch in PyTorch',
     'adz_tokenizer_token': 'an id is no position: a vocabulary may have gaps',
+    'adz_gguf_text': 'its sisters are called by their kinds: adz_gguf_integer, adz_gguf_real, adz_gguf_bool',
     'adz_item_i64': 'Tensor.item in PyTorch',
     'adz_requires_grad_': 'Tensor.requires_grad_ in PyTorch',
     'adz_data_parallel_no_sync': 'no_sync in PyTorch',

@@ -49,6 +49,8 @@ NEVER_SUCCEEDS = {
     'adz_flat_parameters_check': 'each call has new tensors, which the layout does not have',
     'adz_remove_hook': 'each call has a new tensor, which has no hook',
     'adz_set_hook_end': 'as adz_remove_hook',
+    'adz_quantize_q8_0': 'no tensor here has rows of 32 values',
+    'adz_dequantize_q8_0': 'as adz_quantize_q8_0',
     'adz_averaged_model_update': 'no module here was made by adz_averaged_model_new',
     'adz_sequential_lr_new': 'each schedule here changes the rates of an optimizer of its own',
     'adz_plan_run_batches': 'plans here have one input, and lists of tensors have three; test_batches calls it',

@@ -167,7 +167,7 @@ ADZ_API const char *adz_gguf_tensor_name_at(const adz_gguf *file, size_t index);
  * @param name  of a tensor
  * @return      its index; adz_gguf_tensor_count if there is none
  */
-ADZ_API size_t adz_gguf_tensor_find(const adz_gguf *file, const char *name);
+ADZ_API size_t adz_gguf_tensor_index(const adz_gguf *file, const char *name);
 
 /**
  * The sizes of a tensor as adze counts them, outermost first. Files list them the other way round.

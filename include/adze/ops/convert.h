@@ -24,9 +24,10 @@ extern "C" {
  */
 ADZ_API adz_tensor *adz_to(adz_tensor *x, adz_dtype dtype);
 
-/** Weights in a block of Q8_0, and bytes of a block: 1.06 bytes per weight. */
+/** Weights in a block of Q8_0. */
 #define ADZ_Q8_0_VALUES 32
-#define ADZ_Q8_0_BYTES  34
+/** Bytes of a block of Q8_0: 1.06 for each weight. */
+#define ADZ_Q8_0_BYTES 34
 
 /**
  * Weights in blocks of Q8_0, as GGUF files hold them: 32 values become a scale in f16, lowest byte

@@ -31,7 +31,8 @@ static bool open_stream(adz_gguf *file)
 {
     file->stream = fopen(file->path, "rb");
     if (file->stream == NULL) {
-        adz_error_format("adz_gguf_open", ADZ_ERR_IO, "%s: %s", file->path, strerror(errno));
+        adz_error_format("adz_gguf_open", ADZ_ERR_IO, "%s cannot be opened: %s", file->path,
+            errno == ENOENT ? "there is no such file" : "the system refuses");
         return false;
     }
     off_t size = -1;
@@ -115,7 +116,7 @@ const char *adz_gguf_tensor_name_at(const adz_gguf *file, size_t index)
     return t != NULL ? adzi_gguf_chars(file, t->name) : NULL;
 }
 
-size_t adz_gguf_tensor_find(const adz_gguf *file, const char *name)
+size_t adz_gguf_tensor_index(const adz_gguf *file, const char *name)
 {
     if (file == NULL || name == NULL) {
         return adz_gguf_tensor_count(file);
@@ -192,7 +193,7 @@ adz_tensor *adz_gguf_read(adz_gguf *file, const char *name, bool widen)
         adz_error_null(op, file == NULL ? "file" : "name");
         return NULL;
     }
-    const size_t i = adz_gguf_tensor_find(file, name);
+    const size_t i = adz_gguf_tensor_index(file, name);
     if (i == file->n_tensors) {
         return models_fail(op, ADZ_ERR_ARGUMENT, "%s: there is no tensor %s", file->path, name);
     }

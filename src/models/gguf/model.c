@@ -89,7 +89,7 @@ static adz_tensor *find(models_weights *weights, const char *name)
     gguf_model *m = weights->user;
     char own[MODELS_NAME];
     if (!translate(own, name, 1) ||
-        adz_gguf_tensor_find(m->file, own) == adz_gguf_tensor_count(m->file)) {
+        adz_gguf_tensor_index(m->file, own) == adz_gguf_tensor_count(m->file)) {
         return NULL;
     }
     adz_tensor *t = adz_gguf_read(m->file, own, true);
@@ -185,7 +185,7 @@ static bool whole(const gguf_model *m, const char *name, int64_t fallback, int64
 
 static bool has_tensor(const gguf_model *m, const char *name)
 {
-    return adz_gguf_tensor_find(m->file, name) < adz_gguf_tensor_count(m->file);
+    return adz_gguf_tensor_index(m->file, name) < adz_gguf_tensor_count(m->file);
 }
 
 /* A real number, which a configuration has only if it is finite. */
@@ -263,7 +263,7 @@ static bool add_values(const models_weights *w, gguf_model *m, json_t *config)
 /* Adds what tensors say: the vocabulary, a head of its own, and biases. */
 static bool add_shapes(const models_weights *w, const gguf_model *m, json_t *config)
 {
-    const size_t i = adz_gguf_tensor_find(m->file, "token_embd.weight");
+    const size_t i = adz_gguf_tensor_index(m->file, "token_embd.weight");
     if (i == adz_gguf_tensor_count(m->file)) {
         adz_error_format(
             w->op, ADZ_ERR_FORMAT, "%s: there is no tensor token_embd.weight", w->file);

@@ -367,8 +367,9 @@ static bool check(
     const int64_t in = weight->rank > 1 ? weight->sizes[1] * (blocks ? ADZI_Q8_0_VALUES : 1) : 0;
     if ((weight->rank != 2 && !blocks) || x->rank < 1 || x->sizes[x->rank - 1] != in) {
         adzi_error(op, ADZ_ERR_SHAPE,
-            "x%s and weight%s do not fit: weight is [out, in], or blocks of Q8_0 [out, in / 32, 34], and x's last size is in",
-            adzi_text_shape(x), adzi_text_shape(weight));
+            "x%s and weight%s do not fit: weight is %s and x's last size is in", adzi_text_shape(x),
+            adzi_text_shape(weight),
+            weight->dtype == ADZ_U8 ? "blocks of Q8_0 [out, in / 32, 34]" : "[out, in]");
         return false;
     }
     if (!adzi_is_none(bias) && (bias->rank != 1 || bias->sizes[0] != weight->sizes[0])) {

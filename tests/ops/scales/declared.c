@@ -32,6 +32,7 @@ const scale_declared scale_declarations[] = {
         .because =
             "a / b^2 must fit, because the upstream gradient over b may be infinite where a is 0" },
     { .name = "fill", .laws = "+" },
+    { .name = "rotary_embedding", .laws = "0++ +-- + +++ 00+ 0+- 0+ +- +-+ +0- +0+ ++- ++" },
     { .name = "mul", .laws = "+ ++ +- 0+", .sums = true },
     { .name = "neg", .laws = "+" },
     { .name = "sub", .laws = "++", .sums = true },

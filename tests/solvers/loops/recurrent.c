@@ -361,7 +361,7 @@ static size_t launches_of(int64_t steps, int64_t truncate, bool padded)
     assert_int_equal(adz_plan_run(plan), ADZ_OK);
     adz_copy_(p.x, adz_randn_like(p.x));
     adz_plan_info info;
-    if (padded) {
+    if (padded && FOLDS) { /* a call that is not captured yet would fail in the layer */
         const int64_t wrong[] = { steps + 1, 3 }, other[] = { steps, 3 };
         adz_tensor_write(p.lengths, wrong, sizeof wrong);
         assert_int_equal(adz_plan_run(plan), ADZ_ERR_INDEX);
@@ -370,7 +370,7 @@ static size_t launches_of(int64_t steps, int64_t truncate, bool padded)
     }
     assert_int_equal(adz_plan_run(plan), ADZ_OK);
     adz_plan_get_info(plan, &info, sizeof info);
-    assert_true(info.captured && info.captures == 1);
+    assert_true(!FOLDS || (info.captured && info.captures == 1));
     adz_tensor *w = adz_module_get_parameter(p.layer, "cell.weight_hh");
     adz_tensor *loss = adz_clone(adz_plan_output(plan)), *dw = adz_clone(adz_tensor_grad(w));
     assert_true(same_bits(train(&p), loss) && same_bits(adz_tensor_grad(w), dw));
