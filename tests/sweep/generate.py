@@ -33,7 +33,7 @@ NOT_CALLED = {
     'adz_branch': 'as adz_scan',
     **{f'adz_gguf_{name}': 'the sweep has no file of this format; tests/models/gguf.c calls it' for name in (
         'open', 'close', 'kind_of', 'integer', 'real', 'bool', 'text', 'count', 'text_at',
-        'real_at', 'tensor_count', 'tensor_name_at', 'tensor_find', 'tensor_shape_at', 'tensor_type_at', 'read')},
+        'real_at', 'tensor_count', 'tensor_name_at', 'tensor_index', 'tensor_shape_at', 'tensor_type_at', 'read')},
     'adz_generate': 'modules here are no language models; tests/models/generate.c calls it',
     'adz_odeint_events': 'it gives 1 + 2 n_events tensors, which the sweep cannot know; test_solvers calls it',
 }
