@@ -16,7 +16,7 @@ import sys
 CONSTRUCTOR = re.compile(r"ADZ_API adz_(module|optimizer|scheduler) \*\s*adz_(\w+)_new\(")
 PREFIXES = ("fastai", "labml", "gpt2", "darts", "notebook")
 NOT_TRAINED = {
-    "adz_recurrent_new": "it runs cells that have rows of their own; test_loops compares its bits with steps written out",
+    "recurrent": "it runs cells that have rows of their own; test_loops compares its bits with steps written out",
     "module": "it makes modules of a program's own",
     "optimizer": "it makes optimizers of a program's own, and a row has one",
 }
