@@ -195,6 +195,11 @@ static void other_arguments_are_refused(void **state)
             3));
         expect_error(ADZ_ERR_SHAPE, "must be [2, 2, 1, 1, capacity, 4]");
     }
+    adz_generate_options o = ADZ_GENERATE_OPTIONS;
+    o.cache = adz_pretrained_cache_new(model, 1, 22);
+    assert_null(adz_generate(model, ids, &o));
+    expect_error(ADZ_ERR_SHAPE,
+        "the cache has 22 positions, but 3 of the prompt and max_new_tokens 20 need 23");
     adz_module *gpt2 = open_as(golden("gpt2", ""), ADZ_F32);
     mask = adz_zeros(ADZ_SHAPE(1, 3), ADZ_BOOL);
     assert_null(

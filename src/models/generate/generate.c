@@ -107,6 +107,31 @@ static bool check_prompt(generation *g, adz_tensor *input_ids)
     return true;
 }
 
+/* Refuses a cache of adz_pretrained_cache_new() that would be full before the last token, since the
+ * program would have heard of the tokens before it. Models of a program may have other caches. */
+static bool check_cache(const generation *g)
+{
+    const adz_tensor *cache = g->o.cache;
+    if (cache == NULL) {
+        return true;
+    }
+    if (!adz_check_tensor(op, "cache", cache)) {
+        return false;
+    }
+    if (adz_tensor_rank(cache) != 6) {
+        return true;
+    }
+    const int64_t positions = adz_tensor_size(cache, 4);
+    if (positions < g->capacity) {
+        adz_error_format(op, ADZ_ERR_SHAPE,
+            "the cache has %lld positions, but %lld of the prompt and max_new_tokens %lld need %lld",
+            (long long)positions, (long long)g->t, (long long)g->o.max_new_tokens,
+            (long long)g->capacity);
+        return false;
+    }
+    return true;
+}
+
 /* Adds a column to a row. */
 static void put_column(generation *g, int64_t row, int64_t column, int64_t id, bool counts)
 {
@@ -407,7 +432,7 @@ adz_tensor *adz_generate(
         adz_error_null(op, "model");
         return NULL;
     }
-    if (!check_prompt(&g, input_ids) || !check_strings(&g.o)) {
+    if (!check_prompt(&g, input_ids) || !check_cache(&g) || !check_strings(&g.o)) {
         return NULL;
     }
     adz_scope *scope = adz_scope_open();
