@@ -35,10 +35,10 @@ ADZ_API adz_tensor *adz_to(adz_tensor *x, adz_dtype dtype);
  *
  *     scale = max |x| / 127,   q = x / scale, rounded to the nearest, ties away from zero
  *
- * An error of a weight is at most 0.55 scales while the scale is a normal f16, because q is that of
- * the scale before its rounding. adz_linear reads such weights where they are. A
- * block with NaN or an infinity, or with a magnitude above 127 * 65504, gets a scale that is not
- * finite.
+ * An error of a weight is at most 0.57 scales while the scale is a normal f16: half a step, and 127
+ * times the rounding of the scale, of which q knows nothing. adz_linear reads such weights where
+ * they are. A block with NaN or an infinity, or with a magnitude above 127 * 65504, gets a scale
+ * that is not finite.
  *
  * @param x  x[..., D], f32, rank 1 to 7; D is a multiple of 32
  * @return   u8[..., D / 32, 34], borrowed from the scope, or NULL

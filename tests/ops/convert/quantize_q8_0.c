@@ -25,7 +25,7 @@ FACT(blocks_hold_a_scale_and_bytes)
     }
 }
 
-FACT(values_are_within_half_a_scale)
+FACT(errors_are_those_of_the_header)
 {
     adz_tensor *x = adz_randn(ADZ_SHAPE(40, 96), ADZ_F32);
     adz_tensor *y = adz_dequantize_q8_0(adz_quantize_q8_0(x));
@@ -54,10 +54,28 @@ FACT(faults_stay_visible)
     assert_true(adz_tensor_at(zero, (int64_t[]){ 5 }) == 0);
 }
 
+/* Below 2^-25 * 127 the scale is 0 in f16. */
+FACT(small_values_become_0)
+{
+    for (int i = 0; i < 3; ++i) {
+        float x[32] = { 0 };
+        x[3] = i == 0 ? 1e-45F : i == 1 ? 1e-38F : 3e-6F;
+        x[4] = -x[3];
+        adz_tensor *q = adz_quantize_q8_0(adz_tensor_from(x, ADZ_SHAPE(32), ADZ_F32));
+        adz_tensor *y = adz_dequantize_q8_0(q);
+        assert_true(adz_tensor_at(q, (int64_t[]){ 0, 2 }) == 0);
+        assert_true(adz_tensor_at(q, (int64_t[]){ 0, 5 }) == (i < 2 ? 0 : 127));
+        for (int64_t k = 0; k < 32; ++k) {
+            assert_true(adz_tensor_at(y, &k) == 0);
+        }
+    }
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(blocks_hold_a_scale_and_bytes),
-    cmocka_unit_test(values_are_within_half_a_scale),
+    cmocka_unit_test(errors_are_those_of_the_header),
     cmocka_unit_test(faults_stay_visible),
+    cmocka_unit_test(small_values_become_0),
 };
 
 const op_case quantize_q8_0_case = {
