@@ -36,6 +36,7 @@
  *     -------------  -----------------------  -----------------------------------
  *     gemm_small     gemm.kernel.c            gemm_tile.kernel.h: the tile in registers, add_tile
  *                                             gemm_dots.kernel.h: row_sums
+ *     gemm_added     gemm.kernel.c            as gemm_small; replays of plans add to C by it
  *     gemm_few_rows  gemm.kernel.c            gemm_dots.kernel.h: block_of_dots
  *                                             gemm_q8_0.kernel.h: add_blocks
  *     gemm_sum_rows  gemm.kernel.c            gemm_sums.kernel.h: add_rows

@@ -1,7 +1,6 @@
-/* Copies of operands in f32 (tensor/gemm/half.c). Elements in half precision or in blocks
- * are widened. For
- * products at ADZ_MATMUL_MEDIUM all elements are rounded to values of bf16, to nearest, ties to
- * even. Elements are independent, so neither threads nor vectors change a bit. */
+/* Copies of operands in f32 (tensor/gemm/half.c). Elements in half precision or in blocks are
+ * widened. For products at ADZ_MATMUL_MEDIUM all elements are rounded to values of bf16, to
+ * nearest, ties to even. Elements are independent, so neither threads nor vectors change a bit. */
 #include "tensor/gemm/round.h"
 #include "tensor/kernel/q8_0.h"
 #include "tensor/gemm/gemm.h"
