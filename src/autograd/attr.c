@@ -26,8 +26,7 @@ const char *adzi_attr_text(adzi_text *text, const adz_operator *op, const void *
     return text->failed ? op->name : adzi_text_get(text);
 }
 
-/* ---- reading by name ---------------------------------------------------------------------------
- */
+/* ---- reading by name ------------------------------------------------------------------------- */
 
 static const adz_field *field_of(const adz_operator *op, const char *name, size_t *i)
 {
@@ -74,8 +73,7 @@ size_t adzi_attr_list(
     return n;
 }
 
-/* ---- comparing and copying ---------------------------------------------------------------------
- */
+/* ---- comparing and copying ------------------------------------------------------------------- */
 
 bool adzi_attr_equal(const adz_operator *op, const void *a, const void *b)
 {

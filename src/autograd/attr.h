@@ -20,8 +20,7 @@
 #include "adze/operator.h"
 #include "tensor/fields.h"
 
-/* ---- tables of fields --------------------------------------------------------------------------
- */
+/* ---- tables of fields ------------------------------------------------------------------------ */
 
 /* The member of a struct, as an operand that is never evaluated. */
 #define ADZI_FIELD_OF(type, member) (((type *)0)->member)
@@ -103,8 +102,7 @@
 /** The members of an adzi_op that name its table. */
 #define ADZI_FIELDS(table) .fields = (table), .n_fields = sizeof(table) / sizeof *(table)
 
-/* ---- using them --------------------------------------------------------------------------------
- */
+/* ---- using them ------------------------------------------------------------------------------ */
 
 /** The table of an operator, or NULL. A custom operator that was compiled against an older header
  * has none. */

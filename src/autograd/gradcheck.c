@@ -296,8 +296,7 @@ adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *con
     return status;
 }
 
-/* ---- second order ------------------------------------------------------------------------------
- */
+/* ---- second order ---------------------------------------------------------------------------- */
 
 /* The gradients of the checked inputs as a function of the inputs and of the upstream gradients.
  * The upstream gradients follow the n inputs in the list of arguments. */

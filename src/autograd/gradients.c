@@ -4,8 +4,7 @@
 #include "autograd/leaf.h"
 #include "autograd/op.h"
 
-/* ---- which tensors --------------------------------------------------------------------------
- */
+/* ---- which tensors --------------------------------------------------------------------------- */
 
 adz_tensor *adz_requires_grad_(adz_tensor *t, bool on)
 {
@@ -43,8 +42,7 @@ bool adz_tensor_is_leaf(const adz_tensor *t)
     return adzi_check_tensor("adz_tensor_is_leaf", "t", t) && t->node == NULL;
 }
 
-/* ---- .grad -------------------------------------------------------------------------------------
- */
+/* ---- .grad ----------------------------------------------------------------------------------- */
 
 adz_tensor *adz_tensor_grad(const adz_tensor *t)
 {

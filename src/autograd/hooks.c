@@ -7,8 +7,7 @@
 static atomic_ullong next_hook = 1;
 static const char no_hook[] = "t%s has no hook %llu";
 
-/* ---- registering -------------------------------------------------------------------------------
- */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 static adzi_hook_list **hooks_of(const char *op, adz_tensor *t)
 {
@@ -82,8 +81,7 @@ uint64_t adz_register_post_accumulate_grad_hook(
                : 0;
 }
 
-/* ---- ends --------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static adzi_hook *find_in(adzi_hook_list *list, uint64_t id)
 {
@@ -141,8 +139,7 @@ adz_status adz_remove_hook(adz_tensor *t, uint64_t id)
     return adzi_error(op, ADZ_ERR_ARGUMENT, no_hook, adzi_text_shape(t), (unsigned long long)id);
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static const char calls_back[] = "a tensor has a hook, which a replay does not call";
 

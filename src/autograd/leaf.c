@@ -4,8 +4,7 @@
 
 #include "autograd/op.h"
 
-/* ---- gradients with a place --------------------------------------------------------------------
- */
+/* ---- gradients with a place ------------------------------------------------------------------ */
 
 bool adzi_place_is_free(const adzi_gradient *gradient)
 {
@@ -151,8 +150,7 @@ static bool commit_in_place(adzi_run *run, adzi_leaf_slot *slot)
     return true;
 }
 
-/* ---- committing --------------------------------------------------------------------------------
- */
+/* ---- committing ------------------------------------------------------------------------------ */
 
 /* Makes sure that the sum can become the gradient of its leaf: the only part that can fail. */
 static bool own_sum(adzi_run *run, adzi_leaf_slot *slot)

@@ -70,8 +70,7 @@ struct adzi_node {
  * if that backward needs it. */
 bool adzi_needs(const adzi_node *node, int i);
 
-/* ---- recording ---------------------------------------------------------------------------------
- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 /**
  * Makes a node with an edge per input and a copy of the attributes. Inputs that want no gradient
@@ -108,8 +107,7 @@ void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t);
 /** Saves a tensor that is neither an input nor a result in slot `slot`. */
 void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t);
 
-/* ---- reading, in a backward --------------------------------------------------------------------
- */
+/* ---- reading, in a backward ------------------------------------------------------------------ */
 
 /** Saved input i; NULL with ADZ_ERR_VERSION if it was changed in place after it was saved, or with
  * the error of the call that computes it again. */
@@ -152,8 +150,7 @@ void adzi_node_release(adzi_thread *thread, adzi_node *node);
 /** Releases everything that a node saved. */
 void adzi_node_release_saved(adzi_node *node);
 
-/* ---- hooks -------------------------------------------------------------------------------------
- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
 typedef struct adzi_hook {
     adz_tensor_hook call;               /* NULL in a list of hooks that run afterwards */

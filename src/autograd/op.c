@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- starting a call ---------------------------------------------------------------------------
- */
+/* ---- starting a call ------------------------------------------------------------------------- */
 
 /* Copies name i of the list that ADZI_ENTER made from its arguments: name 1 of "a, b" is "b". */
 static const char *argument_name(const char *names, int i, char *buffer, size_t size)
@@ -155,8 +154,7 @@ bool adzi_refuse_dtype(adzi_call *call, int i, uint32_t dtypes)
     return false;
 }
 
-/* ---- results -----------------------------------------------------------------------------------
- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* in[0] as the result of an in-place call, if it has the result's sizes and dtype. */
 static adz_tensor *inplace_target(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
@@ -205,8 +203,7 @@ adz_tensor *adzi_scratch_over(const char *op, adz_tensor *dy, const adz_tensor *
     return ours ? dy : adzi_scratch_like(op, like);
 }
 
-/* ---- recording and leaving ---------------------------------------------------------------------
- */
+/* ---- recording and leaving ------------------------------------------------------------------- */
 
 /* Reports the call to the trace of the thread. The indices of a maximum are a result for a
  * trace, although the node does not have them. */

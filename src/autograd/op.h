@@ -209,8 +209,7 @@ extern const adzi_op adzi_op_clone;
 /** The attributes of a node, as the type that the operator saved. */
 #define adzi_attr(node, type) ((const type *)(node)->attr)
 
-/* ---- for code that computes without recording, such as fused backwards -------------------------
- */
+/* ---- for code that computes without recording, such as fused backwards ----------------------- */
 
 /** A contiguous tensor borrowed from the scope. NULL with the error recorded under `op`. */
 static inline adz_tensor *adzi_scratch(

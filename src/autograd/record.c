@@ -187,8 +187,7 @@ adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t 
     return ADZ_OK;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 bool adz_node_needs_input_grad(const adz_node *node, size_t i)
 {
@@ -224,8 +223,7 @@ const void *adz_node_attributes(const adz_node *node)
     return node != NULL && (char *)node->attr < (char *)node + node->bytes ? node->attr : NULL;
 }
 
-/* ---- exports ------------------------------------------------------------------------------------
- */
+/* ---- exports --------------------------------------------------------------------------------- */
 
 bool adz_is_exporting(void)
 {

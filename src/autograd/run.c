@@ -5,8 +5,7 @@
 #include "base/door.h"
 #include "base/threads/upcalls.h"
 
-/* ---- memory of a run ---------------------------------------------------------------------------
- */
+/* ---- memory of a run ------------------------------------------------------------------------- */
 
 enum { CHUNK_HEAD = (sizeof(adzi_chunk) + 15) & ~(size_t)15, CHUNK = 65000 };
 

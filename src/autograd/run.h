@@ -90,8 +90,7 @@ static inline bool adzi_is_summed_in(const adzi_leaf_slot *slot)
     return slot != NULL;
 }
 
-/* ---- the graph of a run, discover.c -----------------------------------------------------------
- */
+/* ---- the graph of a run, discover.c ---------------------------------------------------------- */
 
 /** Finds every node behind the outputs and orders them, newest first. Without targets, counts the
  * edges and outputs that lead to each leaf. */

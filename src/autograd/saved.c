@@ -45,8 +45,7 @@ bool adzi_is_worth_recomputing(const adz_tensor *t)
            adzi_recomputes(thread->context) && thread->tracer == NULL;
 }
 
-/* ---- saving ------------------------------------------------------------------------------------
- */
+/* ---- saving ---------------------------------------------------------------------------------- */
 
 void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
 {
@@ -199,8 +198,7 @@ void adzi_node_release_saved(adzi_node *node)
     node->saves = false;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static adz_tensor *refuse_version(
     const adzi_node *node, const char *what, int i, const adzi_storage *storage)

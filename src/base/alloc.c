@@ -39,8 +39,7 @@ static void small_return(adzi_cache *cache, void *gone, uint32_t cls)
     }
 }
 
-/* ---- the calls ---------------------------------------------------------------------------------
- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 /* Counts down to the request that a test wants to fail (adzi_alloc_fail_at). */
 static bool must_fail(adzi_cache *cache)

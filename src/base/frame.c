@@ -95,8 +95,7 @@ void adzi_frames_forget(adzi_thread *thread, const void *owner)
     }
 }
 
-/* ---- the end of a thread -----------------------------------------------------------------------
- */
+/* ---- the end of a thread --------------------------------------------------------------------- */
 
 void adzi_thread_trim(adzi_thread *thread)
 {

@@ -9,8 +9,7 @@
 #include "base/error.h"
 #include "base/system_memory.h"
 
-/* ---- addresses that are used once --------------------------------------------------------------
- */
+/* ---- addresses that are used once ------------------------------------------------------------ */
 
 /* REGION: bytes of address space that are reserved at a time, at a multiple of themselves. UNIT:
  * bytes that are given back together. The first unit of a region has the counters of all. */
@@ -139,8 +138,7 @@ void adzi_handle_free(void *object, size_t bytes)
     }
 }
 
-/* ---- marks -------------------------------------------------------------------------------------
- */
+/* ---- marks ----------------------------------------------------------------------------------- */
 
 void *adzi_handle_new(size_t bytes)
 {

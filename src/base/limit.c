@@ -20,8 +20,7 @@ enum { SHARE_OF_ROOM = 16 };
 
 static atomic_llong total_live, total_peak, total_tensors;
 
-/* ---- a thread's counts -------------------------------------------------------------------------
- */
+/* ---- a thread's counts ----------------------------------------------------------------------- */
 
 /* Sets the live bytes up to which the thread does not look at the limit. The thread itself calls
  * it, or a thread that changes the limit. */
@@ -42,8 +41,7 @@ void adzi_cache_flush(adzi_cache *cache)
     }
 }
 
-/* ---- the limit ---------------------------------------------------------------------------------
- */
+/* ---- the limit ------------------------------------------------------------------------------- */
 
 bool adzi_has_room(adzi_cache *cache, size_t bytes)
 {
@@ -82,8 +80,7 @@ void adzi_limit_memory(size_t bytes)
     adzi_threads_each(ask_again, NULL);
 }
 
-/* ---- sums over all threads ---------------------------------------------------------------------
- */
+/* ---- sums over all threads ------------------------------------------------------------------- */
 
 /* What the threads have counted and not yet added to the process's counts. */
 typedef struct {

@@ -20,8 +20,7 @@ void adzi_join(adz_group_op op, adz_dtype dtype, void *low, const void *high, in
     adzi_launch(kernel, adzi_join_args, &args, n, GRAIN);
 }
 
-/* ---- chains of sums -------------------------------------------------------------------------
- */
+/* ---- chains of sums -------------------------------------------------------------------------- */
 
 /* Elements that are taken through all sums of a chain before the next ones: they stay in the
  * processor's nearest cache. */

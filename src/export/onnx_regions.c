@@ -17,8 +17,7 @@ adzi_onnx_printer adzi_onnx_print_scan, adzi_onnx_print_scan_end, adzi_onnx_prin
     adzi_onnx_print_while_test, adzi_onnx_print_while_end, adzi_onnx_print_branch,
     adzi_onnx_print_branch_else, adzi_onnx_print_branch_end;
 
-/* ---- the region that is printed ---------------------------------------------------------------
- */
+/* ---- the region that is printed -------------------------------------------------------------- */
 
 static adzi_onnx_region *innermost(const adzi_onnx *g)
 {
@@ -107,8 +106,7 @@ static const char *truth(adzi_onnx *g, int value)
     return name != NULL && v->rank > 0 ? adzi_onnx_step(g, "Squeeze", name, NULL) : name;
 }
 
-/* ---- Scan -------------------------------------------------------------------------------------
- */
+/* ---- Scan ------------------------------------------------------------------------------------ */
 
 bool adzi_onnx_print_scan(adzi_onnx *g)
 {
@@ -218,8 +216,7 @@ bool adzi_onnx_print_scan_end(adzi_onnx *g)
     return close_region(g);
 }
 
-/* ---- Loop -------------------------------------------------------------------------------------
- */
+/* ---- Loop ------------------------------------------------------------------------------------ */
 
 /* Gives the carries of the loop the names of other values, those of the list, and keeps their own
  * ones in `own`. NULL: gives them their own ones again. */
@@ -395,8 +392,7 @@ bool adzi_onnx_print_while_end(adzi_onnx *g)
     return close_region(g);
 }
 
-/* ---- If ---------------------------------------------------------------------------------------
- */
+/* ---- If -------------------------------------------------------------------------------------- */
 
 bool adzi_onnx_print_branch(adzi_onnx *g)
 {

@@ -43,8 +43,7 @@ typedef struct {
 
 static const char *expression(reading *r, const char *target);
 
-/* ---- attributes of the operator ---------------------------------------------------------------
- */
+/* ---- attributes of the operator -------------------------------------------------------------- */
 
 int64_t adzi_onnx_attr_whole(const adzi_onnx *g, const char *name)
 {

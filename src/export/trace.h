@@ -216,8 +216,7 @@ adz_tensor *adzi_trace_with_layout(adz_tensor *t, const adz_tensor *like);
 /** The name of the value that `t` held first, or NULL. */
 const char *adzi_trace_name_of(const adzi_trace *trace, const adz_tensor *t);
 
-/* ---- trace_regions.c: bodies of loops and branches --------------------------------------------
- */
+/* ---- trace_regions.c: bodies of loops and branches ------------------------------------------- */
 
 /** A call was appended to the trace. Opens and closes regions. False with the error recorded. */
 bool adzi_trace_note_region(adzi_trace *trace, size_t call);
@@ -271,8 +270,7 @@ static inline bool adzi_region_ends(adzi_region region)
     return region == ADZI_SCAN_END || region == ADZI_WHILE_END || region == ADZI_BRANCH_END;
 }
 
-/* ---- training.c: the reports of a training step -----------------------------------------------
- */
+/* ---- training.c: the reports of a training step ---------------------------------------------- */
 
 adz_status adzi_trace_note_backward(adzi_tracer *tracer);
 void adzi_trace_note_gradient(adzi_tracer *tracer, adzi_gradient *gradient, bool replaced);
@@ -290,8 +288,7 @@ void adzi_trace_choose(adzi_trace *trace);
  * recorded if a second run of the step would differ. */
 bool adzi_trace_find_changes(adzi_trace *trace);
 
-/* ---- untraced.c: what is computed outside the calls -------------------------------------------
- */
+/* ---- untraced.c: what is computed outside the calls ------------------------------------------ */
 
 /** Reports of the thread: a tensor that was made, a constant, a launch outside a call. */
 void adzi_trace_note_made(adzi_tracer *tracer, const adz_tensor *t, const char *op);

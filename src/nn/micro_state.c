@@ -39,8 +39,7 @@ struct adzi_micro_state {
     size_t n_numbers;
 };
 
-/* ---- positions of tensors ----------------------------------------------------------------------
- */
+/* ---- positions of tensors -------------------------------------------------------------------- */
 
 /* The position of carried buffer i of a micro-batch, given by its index among this rank's. */
 static adz_tensor **value_at(const adzi_micro_state *state, int index, size_t i)

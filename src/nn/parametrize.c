@@ -27,8 +27,7 @@ bool adz_module_is_parametrized(const adz_module *module, const char *name)
     return i < module->n_parameters && module->parameters[i].tensor == NULL;
 }
 
-/* ---- the name of the type ---------------------------------------------------------------------
- */
+/* ---- the name of the type -------------------------------------------------------------------- */
 
 static bool give_name(const char *op, adz_module *module)
 {
@@ -68,8 +67,7 @@ static void restore_name(adz_module *module)
     module->parametrized_name = NULL;
 }
 
-/* ---- registering ------------------------------------------------------------------------------
- */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 /* A tensor of its own with the elements of an original. */
 static adz_tensor *own_copy(adz_tensor *t, bool requires_grad)
@@ -312,8 +310,7 @@ adz_module *adz_module_register_parametrization(
     return good ? parametrization : NULL;
 }
 
-/* ---- removing ----------------------------------------------------------------------------------
- */
+/* ---- removing -------------------------------------------------------------------------------- */
 
 /* What becomes the parameter; NULL with the error recorded. Without a graph around. */
 static adz_tensor *plain_parameter(

@@ -84,8 +84,7 @@ adz_status adz_module_assign_parametrized(adz_module *module, const char *name, 
     return good ? ADZ_OK : adz_error_code();
 }
 
-/* ---- drawing again -----------------------------------------------------------------------------
- */
+/* ---- drawing again --------------------------------------------------------------------------- */
 
 /* Puts plain tensors into the empty slots. `emptied` notes which. */
 static bool fill_slots(adz_module *module, bool *emptied)

@@ -10,8 +10,7 @@
 #include "nn/parametrize.h"
 #include "tensor/shape.h"
 
-/* ---- the list of a parameter ------------------------------------------------------------------
- */
+/* ---- the list of a parameter ----------------------------------------------------------------- */
 
 /* The child of this name and type, or NULL. */
 static adz_module *child_of(const adz_module *module, const char *name, const adz_module_type *type)
@@ -43,8 +42,7 @@ adz_module *adzi_parametrization_list(const char *op, const adz_module *module, 
     return list;
 }
 
-/* ---- checks and inverses -----------------------------------------------------------------------
- */
+/* ---- checks and inverses --------------------------------------------------------------------- */
 
 size_t adzi_parametrized_index(const char *op, const adz_module *module, const char *name)
 {
@@ -116,8 +114,7 @@ bool adzi_parametrization_invert(
     return originals->count > 0;
 }
 
-/* ---- computing --------------------------------------------------------------------------------
- */
+/* ---- computing ------------------------------------------------------------------------------- */
 
 adz_tensor *adzi_parametrization_apply(adz_module *parametrization, const adz_values *originals)
 {
@@ -170,8 +167,7 @@ const adz_module_type adzi_parametrization_list_type = {
     .call = list_call,
 };
 
-/* ---- values of running calls --------------------------------------------------------------------
- */
+/* ---- values of running calls ----------------------------------------------------------------- */
 
 /* The value of parameter `index` in the call of a module. It is a temporary of that call. */
 typedef struct note {

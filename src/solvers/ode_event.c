@@ -174,8 +174,7 @@ bool adzi_ode_locate(const adzi_ode *ode, int event, const adzi_ode_move *move, 
     return true;
 }
 
-/* ---- a hit as an expression -------------------------------------------------------------------
- */
+/* ---- a hit as an expression ------------------------------------------------------------------ */
 
 /* What a hit is computed from. */
 typedef struct origin {

@@ -343,8 +343,7 @@ int adzi_ode_states(const adzi_ode *ode, const adzi_ode_span *span, const adzi_o
     return count;
 }
 
-/* ---- all steps --------------------------------------------------------------------------------
- */
+/* ---- all steps ------------------------------------------------------------------------------- */
 
 /* The hits in step k. */
 static bool replay_hits(const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move,

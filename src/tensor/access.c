@@ -104,8 +104,7 @@ double adz_tensor_at(const adz_tensor *t, const int64_t *index)
     return read_item((adz_dtype)t->dtype, t->data + offset * (int64_t)adzi_item_size(t));
 }
 
-/* ---- whole tensors -----------------------------------------------------------------------------
- */
+/* ---- whole tensors --------------------------------------------------------------------------- */
 
 /* A walk over the elements of a tensor of any layout, in row-major order. */
 typedef struct {

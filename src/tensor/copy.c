@@ -10,8 +10,7 @@
 #include "tensor/kernel/pointwise.h"
 #include "tensor/tensor.h"
 
-/* ---- copies without a conversion ---------------------------------------------------------------
- */
+/* ---- copies without a conversion ------------------------------------------------------------- */
 
 KERNEL_TABLE_SIZES(copy);
 
@@ -20,8 +19,7 @@ static adzi_kernel copy_kernel(const adz_tensor *t)
     return KERNEL_FOR_SIZE(copy, adzi_item_size(t));
 }
 
-/* ---- conversions -------------------------------------------------------------------------------
- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 #define DECLARE_TO(to)                 \
     ADZI_DECLARE_KERNEL(from_f32, to); \
@@ -90,8 +88,7 @@ void adzi_copy_bytes_to(void *dst, const void *src, size_t bytes)
     }
 }
 
-/* ---- filling -----------------------------------------------------------------------------------
- */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 /* One kernel fills elements of every dtype, because it copies the element as bytes. */
 ADZI_DECLARE_KERNEL(fill, any);

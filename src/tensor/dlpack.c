@@ -16,8 +16,7 @@ static const struct {
 } types[] = { { CODE_FLOAT, 32 }, { CODE_FLOAT, 64 }, { CODE_INT, 32 }, { CODE_INT, 64 },
     { CODE_UINT, 8 }, { CODE_BOOL, 8 }, { CODE_FLOAT, 16 }, { CODE_BFLOAT, 16 } };
 
-/* ---- from adze ---------------------------------------------------------------------------------
- */
+/* ---- from adze ------------------------------------------------------------------------------- */
 
 /* A tensor that was handed out. It holds a reference until its receiver calls the deleter. */
 typedef struct {
@@ -59,8 +58,7 @@ adz_dl_managed_tensor *adz_tensor_to_dlpack(adz_tensor *t)
     return &h->managed;
 }
 
-/* ---- to adze -----------------------------------------------------------------------------------
- */
+/* ---- to adze --------------------------------------------------------------------------------- */
 
 /* The deleter of a storage that was handed in. */
 

@@ -162,8 +162,7 @@ adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
     return t != NULL ? adzi_borrow(thread, t) : NULL;
 }
 
-/* ---- sequences ---------------------------------------------------------------------------------
- */
+/* ---- sequences ------------------------------------------------------------------------------- */
 
 /* A unit is an element of the contiguous result. */
 typedef struct {

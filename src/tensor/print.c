@@ -45,8 +45,7 @@ static void put_spaces(text *out, int n)
     }
 }
 
-/* ---- one element -------------------------------------------------------------------------------
- */
+/* ---- one element ----------------------------------------------------------------------------- */
 
 /* How elements are written: 3, 3., 3.1416, 3.1416e+00, True. */
 typedef enum { AS_INTEGER, AS_WHOLE, AS_FIXED, AS_SCIENTIFIC, AS_BOOL } style;
@@ -189,8 +188,7 @@ static format choose_format(const view *v)
     return s.f;
 }
 
-/* ---- the whole tensor --------------------------------------------------------------------------
- */
+/* ---- the whole tensor ------------------------------------------------------------------------ */
 
 static void put_element(text *out, const view *v, int64_t offset)
 {

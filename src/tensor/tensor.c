@@ -15,8 +15,7 @@
  * reads elements asks adzi_is_none() first. */
 adz_tensor adzi_none = { .alive = ADZI_ALIVE, .rank = 0 };
 
-/* ---- storage -----------------------------------------------------------------------------------
- */
+/* ---- storage --------------------------------------------------------------------------------- */
 
 /* Tensors above 4096 bytes get a storage in its own block. A header that outlives its storage
  * then keeps little memory, and so does a storage that outlives its header. */
@@ -89,8 +88,7 @@ void adzi_storage_release(adzi_storage *storage)
     }
 }
 
-/* ---- headers -----------------------------------------------------------------------------------
- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 /* A header with one reference and without storage, data and sizes. `behind` bytes follow it in its
  * block: room for a storage with its elements, or 0. */
@@ -284,8 +282,7 @@ bool adzi_is_dense(const adz_tensor *t)
     return true;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 int adz_tensor_rank(const adz_tensor *t)
 {

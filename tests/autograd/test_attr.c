@@ -235,8 +235,7 @@ static void the_name_stands_alone_if_memory_is_refused(void **state)
     adzi_text_free(&text);
 }
 
-/* ---- where calls are named --------------------------------------------------------------------
- */
+/* ---- where calls are named ------------------------------------------------------------------- */
 
 static adz_tensor *leaf(double value)
 {

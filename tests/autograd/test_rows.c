@@ -30,8 +30,7 @@ static void for_each_length(void (*check)(int64_t n))
     adzi_cpu_level = level;
 }
 
-/* ---- maxima ------------------------------------------------------------------------------------
- */
+/* ---- maxima ---------------------------------------------------------------------------------- */
 
 static double at(adz_tensor *t, int64_t row)
 {
@@ -85,8 +84,7 @@ static void extremes_are_found_anywhere(void **state)
     for_each_length(find_extremes);
 }
 
-/* ---- softmax and log_softmax -------------------------------------------------------------------
- */
+/* ---- softmax and log_softmax ----------------------------------------------------------------- */
 
 static void assert_near(adz_tensor *t, int64_t i, double expected, double bound)
 {
@@ -153,8 +151,7 @@ static void exponentials_of_rows_add_up(void **state)
     compare_softmax(2500, ADZ_F64, 1e-13);
 }
 
-/* ---- sums --------------------------------------------------------------------------------------
- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static void compare_sum(int64_t n, adz_dtype dtype)
 {
@@ -185,8 +182,7 @@ static void rows_add_up(void **state)
     for_each_length(compare_sums);
 }
 
-/* ---- products ----------------------------------------------------------------------------------
- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* A tensor of elements near 1, some of which are 0. */
 static adz_tensor *near_one(int64_t rows, int64_t n, adz_dtype dtype)
@@ -255,8 +251,7 @@ static void rows_are_multiplied(void **state)
     compare_product(1100, ADZ_F64, 1e-12); /* longer than the kernel of the gradients takes */
 }
 
-/* ---- gather and scatter_add ---------------------------------------------------------------------
- */
+/* ---- gather and scatter_add ------------------------------------------------------------------ */
 
 /* gather and scatter_add on whole numbers, whose sums are exact. x has `positions` elements per
  * slice, of which the index names n. */
@@ -335,8 +330,7 @@ static void bad_indices_are_found(void **state)
     for_each_length(find_bad_index);
 }
 
-/* ---- topk --------------------------------------------------------------------------------------
- */
+/* ---- topk ------------------------------------------------------------------------------------ */
 
 static bool comes_before(double a, double b, bool largest)
 {

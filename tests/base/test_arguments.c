@@ -102,8 +102,7 @@ static void types_without_a_size_are_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "set it to sizeof(adz_module_type)");
 }
 
-/* ---- NULL, and the largest and smallest numbers -----------------------------------------------
- */
+/* ---- NULL, and the largest and smallest numbers ---------------------------------------------- */
 
 static void null_and_nan_are_said(void **state)
 {
@@ -240,8 +239,7 @@ static void shapes_of_too_many_sizes_are_not_read(void **state)
     }
 }
 
-/* ---- modules ----------------------------------------------------------------------------------
- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 static adz_module *labml_layer(void)
 {
@@ -326,8 +324,7 @@ static void masks_of_an_encoder_decoder_may_be_left_out(void **state)
     adz_module_release(&model);
 }
 
-/* ---- operators of one's own -------------------------------------------------------------------
- */
+/* ---- operators of one's own ------------------------------------------------------------------ */
 
 static adz_status nothing(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {

@@ -40,8 +40,7 @@ static adz_memory_info memory_now(void)
     return info;
 }
 
-/* ---- the limit ---------------------------------------------------------------------------------
- */
+/* ---- the limit ------------------------------------------------------------------------------- */
 
 static void a_limit_gives_an_error(void **state)
 {
@@ -115,8 +114,7 @@ static void small_blocks_keep_to_the_limit(void **state)
     }
 }
 
-/* ---- threads -----------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 /* A thread that makes tensors and ends them. */
 typedef struct {
@@ -229,8 +227,7 @@ static void a_thread_keeps_a_bounded_cache(void **state)
     }
 }
 
-/* ---- a small model; a loop without a scope -----------------------------------------------------
- */
+/* ---- a small model; a loop without a scope --------------------------------------------------- */
 
 /* A model of 3 kB with its optimizer holds less than 160 kB after 20 training steps. */
 static void a_small_model_holds_little(void **state)
@@ -310,8 +307,7 @@ static void a_loop_without_a_scope_is_told(void **state)
     assert_non_null(strstr(l.error, "open a scope around each step"));
 }
 
-/* ---- the user's allocator, and memory that goes back -------------------------------------------
- */
+/* ---- the user's allocator, and memory that goes back ----------------------------------------- */
 
 /* What an allocator of the user's has handed out and not got back. */
 typedef struct {

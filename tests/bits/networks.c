@@ -200,8 +200,7 @@ static void sequences(hash *h, adz_dtype dtype, const void *user)
     recurrent(h, dtype, adz_gru_new(33, 45, NULL));
 }
 
-/* ---- steps with a closure ----------------------------------------------------------------------
- */
+/* ---- steps with a closure -------------------------------------------------------------------- */
 
 /* The residuals of a network, or the loss of them. */
 typedef struct {

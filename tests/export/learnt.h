@@ -10,8 +10,7 @@
 
 enum { BATCH = 6, FEATURES = 3, MOST_BYTES = 1 << 15 };
 
-/* ---- a device ---------------------------------------------------------------------------------
- */
+/* ---- a device -------------------------------------------------------------------------------- */
 
 /* The functions of a compiled file. */
 typedef struct device {
@@ -67,8 +66,7 @@ static inline device device_of(compiled c, const char *ending)
     return device_named(c, "sent", ending);
 }
 
-/* ---- networks ---------------------------------------------------------------------------------
- */
+/* ---- networks -------------------------------------------------------------------------------- */
 
 /* A network with its optimizer, here or as the one that is written. */
 typedef struct learner {
@@ -165,8 +163,7 @@ static inline device send(learner *l)
     return device_of(compile("sent", libm), "");
 }
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static inline adz_status load_into(learner *l, device *d)
 {
@@ -222,8 +219,7 @@ static inline void step_both(const device *d, learner *l, int steps, const char 
     expect_same(d, l, when);
 }
 
-/* ---- both ways --------------------------------------------------------------------------------
- */
+/* ---- both ways ------------------------------------------------------------------------------- */
 
 typedef adz_optimizer *make_optimizer(adz_tensor_list parameters);
 
@@ -261,8 +257,7 @@ static inline void check_both_ways(device *d, learner l[3])
     bring_home(&l[1], d);
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------
- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static inline void expect_refused(
     device *d, const unsigned char *file, unsigned long bytes, int code)

@@ -30,8 +30,7 @@ static adz_tensor *joined(adz_tensor **parts, size_t n)
     return adz_cat(all, n, 0);
 }
 
-/* ---- scans ------------------------------------------------------------------------------------
- */
+/* ---- scans ----------------------------------------------------------------------------------- */
 
 /* A gated cell, whose layers are those of a module: z, n = layers([h, x]). */
 adz_status loop_gated(adz_tensor **results, adz_tensor *const *in, void *user)
@@ -210,8 +209,7 @@ static adz_tensor *batched(adz_module *none, adz_tensor **in)
                : NULL;
 }
 
-/* ---- while loops and branches -----------------------------------------------------------------
- */
+/* ---- while loops and branches ---------------------------------------------------------------- */
 
 /* Kepler's equation E - e sin(E) = M by Newton's method. The carries are E and the last step. */
 static adz_tensor *moves(adz_tensor *const *in, void *user)
@@ -335,8 +333,7 @@ static adz_tensor *branches(adz_module *none, adz_tensor **in)
     return loop_scan(either, NULL, NULL, 0, in[0], 1, false, &rows) ? flat(rows) : NULL;
 }
 
-/* ---- layers of cells --------------------------------------------------------------------------
- */
+/* ---- layers of cells ------------------------------------------------------------------------- */
 
 /* A batch of two sequences of unequal lengths, from their end. */
 static adz_module *padded_module(void)
@@ -370,8 +367,7 @@ static adz_tensor *in_pieces(adz_module *layer, adz_tensor **in)
     return flat(adz_module_forward(layer, adz_unsqueeze(in[0], 1)));
 }
 
-/* ---- differential equations -------------------------------------------------------------------
- */
+/* ---- differential equations ------------------------------------------------------------------ */
 
 static adz_tensor *slope(adz_tensor *t, adz_tensor *y, void *user)
 {
@@ -404,8 +400,7 @@ static adz_tensor *dormand_prince(adz_module *none, adz_tensor **in)
     return y != NULL ? flat(y) : NULL;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 adz_module *loop_cell(void)
 {
@@ -430,8 +425,7 @@ adz_module *loop_module(const loop_function *f)
 
 const size_t n_loop_functions = sizeof loop_functions / sizeof *loop_functions;
 
-/* ---- ONNX -------------------------------------------------------------------------------------
- */
+/* ---- ONNX ------------------------------------------------------------------------------------ */
 
 typedef struct {
     const loop_function *f;

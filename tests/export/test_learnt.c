@@ -3,8 +3,7 @@
  * library has saved. */
 #include "learnt.h"
 
-/* ---- coming home ------------------------------------------------------------------------------
- */
+/* ---- coming home ----------------------------------------------------------------------------- */
 
 static void check_optimizer(make_optimizer *make)
 {
@@ -183,8 +182,7 @@ static void a_device_goes_on_from_its_file(void **state)
     check_rates(ADZ_F64, rates_of_doubles, sizeof rates_of_doubles / sizeof *rates_of_doubles);
 }
 
-/* ---- other files ------------------------------------------------------------------------------
- */
+/* ---- other files ----------------------------------------------------------------------------- */
 
 /* Two optimizers have a file each, as in the library. */
 typedef struct {

@@ -1,8 +1,7 @@
 /* Files that NAME_weights_set refuses: it gives a code, and nothing changes. */
 #include "learnt.h"
 
-/* ---- what is refused --------------------------------------------------------------------------
- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 /* A device whose first layer is frozen, after some steps. */
 static device begin_refusals(learner *l, adz_dtype dtype)

@@ -88,8 +88,7 @@ static void expect_written(adz_plan *plan, bool onnx, adz_status code, const cha
     temporary_files(true);
 }
 
-/* ---- batch norm in training -------------------------------------------------------------------
- */
+/* ---- batch norm in training ------------------------------------------------------------------ */
 
 static void a_forward_in_training_is_refused(void **state)
 {
@@ -144,8 +143,7 @@ static void a_module_without_statistics_may_be_written(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- weights that are not finite --------------------------------------------------------------
- */
+/* ---- weights that are not finite ------------------------------------------------------------- */
 
 static void set(adz_tensor *t, double value)
 {
@@ -195,8 +193,7 @@ static void statistics_are_no_nan(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- another tensor ---------------------------------------------------------------------------
- */
+/* ---- another tensor -------------------------------------------------------------------------- */
 
 /* The file would hold the other tensor as a constant, although it still depends on an input. */
 static void another_tensor_is_refused(void **state)

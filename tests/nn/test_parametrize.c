@@ -30,8 +30,7 @@ static adz_tensor *x_of(int64_t rows)
     return adz_randn(ADZ_SHAPE(rows, 3), ADZ_F32);
 }
 
-/* ---- a parametrisation of the tests' own --------------------------------------------------------
- */
+/* ---- a parametrisation of the tests' own ----------------------------------------------------- */
 
 /* Doubles; the inverse halves. A type without an inverse is a copy of this one. */
 static adz_tensor *twice(adz_module *self, adz_tensor *x)
@@ -283,8 +282,7 @@ static void originals_are_replaced_for_a_call(void **state)
     adz_module_release(&m);
 }
 
-/* ---- one value per call -------------------------------------------------------------------------
- */
+/* ---- one value per call ---------------------------------------------------------------------- */
 
 static int computed;
 static jmp_buf out_of_the_call;
@@ -355,8 +353,7 @@ static void later_calls_compute_anew(void **state)
     adz_module_release(&m);
 }
 
-/* ---- jumps out of parametrisations --------------------------------------------------------------
- */
+/* ---- jumps out of parametrisations ----------------------------------------------------------- */
 
 static bool in_forward, in_inverse; /* where the parametrisation is left */
 

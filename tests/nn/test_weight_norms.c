@@ -26,8 +26,7 @@ static adz_module *linear(void)
     return adz_linear_new(3, 2, NULL);
 }
 
-/* ---- weight norm --------------------------------------------------------------------------------
- */
+/* ---- weight norm ----------------------------------------------------------------------------- */
 
 static void lengths_and_directions(void **state)
 {

@@ -27,8 +27,7 @@ void build_sample(
     build_inputs(b, sample->in, sample->p, sample->text, layout, dtype, seed + s);
 }
 
-/* ---- structure ---------------------------------------------------------------------------------
- */
+/* ---- structure ------------------------------------------------------------------------------- */
 
 static bool broadcasts(const op_sample *s)
 {
@@ -72,8 +71,7 @@ static void structure(void **state)
     counts.samples += n;
 }
 
-/* ---- gradients ---------------------------------------------------------------------------------
- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 static int call_for_check(adz_tensor *const *inputs, size_t n, adz_tensor **out, void *user)
 {
@@ -180,8 +178,7 @@ static void every_input_has_a_gradient(void **state)
     }
 }
 
-/* ---- equal results by other paths --------------------------------------------------------------
- */
+/* ---- equal results by other paths ------------------------------------------------------------ */
 
 static void compare_outcomes(const op_case *c, size_t s, const char *what, const outcome *got,
     const outcome *expected, double tolerance, double tiny)
@@ -352,8 +349,7 @@ static void any_cut_of_the_work(void **state)
     }
 }
 
-/* ---- failures ----------------------------------------------------------------------------------
- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void rejects(void **state)
 {

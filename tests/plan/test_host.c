@@ -191,8 +191,7 @@ static void what_the_host_does_is_refused(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- elements that the program has given ------------------------------------------------------
- */
+/* ---- elements that the program has given ----------------------------------------------------- */
 
 /* Reads and compares elements in every way. Nothing has computed them, so they are constants. */
 static adz_tensor *reads_its_own(void *user)

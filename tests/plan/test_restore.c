@@ -138,8 +138,7 @@ static void expect_same(const learner *l, snapshot *before)
     free(before->file);
 }
 
-/* ---- what is put back -------------------------------------------------------------------------
- */
+/* ---- what is put back ------------------------------------------------------------------------ */
 
 static adz_optimizer *sgd(adz_tensor_list parameters)
 {
@@ -269,8 +268,7 @@ static void the_default_makes_a_step(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- buffers that are replaced ----------------------------------------------------------------
- */
+/* ---- buffers that are replaced --------------------------------------------------------------- */
 
 static adz_tensor *count_up(adz_module *self, adz_tensor *x)
 {
@@ -323,8 +321,7 @@ static void replaced_buffers_are_put_back(void **state)
     }
 }
 
-/* ---- functions that do not end as they should -------------------------------------------------
- */
+/* ---- functions that do not end as they should ------------------------------------------------ */
 
 static void a_failure_is_put_back(void **state)
 {

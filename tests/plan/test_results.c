@@ -452,8 +452,7 @@ static void a_function_with_results_may_be_left_by_a_jump(void **state)
     end(&n);
 }
 
-/* ---- refused memory ---------------------------------------------------------------------------
- */
+/* ---- refused memory -------------------------------------------------------------------------- */
 
 static void refused_memory(void **state)
 {

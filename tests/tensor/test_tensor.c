@@ -33,8 +33,7 @@ static int close_scope(void **state)
     return adzi_live_tensors() != live;
 }
 
-/* ---- ownership ---------------------------------------------------------------------------------
- */
+/* ---- ownership ------------------------------------------------------------------------------- */
 
 static void scopes_nest_and_hand_outward(void **state)
 {
@@ -102,8 +101,7 @@ static void a_thread_ends_its_root_scope(void **state)
     assert_int_equal(adzi_live_tensors(), before);
 }
 
-/* ---- factories and access ----------------------------------------------------------------------
- */
+/* ---- factories and access -------------------------------------------------------------------- */
 
 static void sizes_are_checked(void **state)
 {
@@ -243,8 +241,7 @@ static void promotion(void **state)
     assert_int_equal(adz_tensor_dtype(adz_add(i, f)), ADZ_F32);
 }
 
-/* ---- printing ----------------------------------------------------------------------------------
- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void prints_as(adz_tensor *t, const char *expected)
 {
@@ -306,8 +303,7 @@ static void printing(void **state)
     assert_string_equal(cut, "tensor(");
 }
 
-/* ---- sharing -----------------------------------------------------------------------------------
- */
+/* ---- sharing --------------------------------------------------------------------------------- */
 
 static void dlpack_goes_out_and_in(void **state)
 {
@@ -343,8 +339,7 @@ static void dlpack_goes_out_and_in(void **state)
     assert_null(adz_tensor_from_dlpack(&bare));
 }
 
-/* ---- random numbers ----------------------------------------------------------------------------
- */
+/* ---- random numbers -------------------------------------------------------------------------- */
 
 static void generators_can_be_saved(void **state)
 {
@@ -392,8 +387,7 @@ static void permutations_hold_every_number_once(void **state)
     assert_null(adz_bernoulli(1.5, ADZ_SHAPE(1), ADZ_BOOL));
 }
 
-/* ---- contexts and messages ---------------------------------------------------------------------
- */
+/* ---- contexts and messages ------------------------------------------------------------------- */
 
 static int heard;
 

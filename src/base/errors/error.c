@@ -15,8 +15,7 @@
 #include "base/errors/unheard.h"
 #include "base/threads/upcalls.h"
 
-/* ---- recording ---------------------------------------------------------------------------------
- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 /* Writes the path of the modules whose calls are running, outermost first ("encoder.2.ffn").
  * Returns its length, which is less than `size`. */
@@ -266,8 +265,7 @@ adz_status adzi_status(const void *result)
                           : adzi_error("adze", ADZ_ERR_NULL, "a call gave NULL without an error");
 }
 
-/* ---- warnings ----------------------------------------------------------------------------------
- */
+/* ---- warnings -------------------------------------------------------------------------------- */
 
 /* Writes a warning and hands it out. Its 4 kB buffer is not in the stack frame of adzi_warn, where
  * adzi_settle must not run too far down the stack. */
@@ -300,8 +298,7 @@ void adzi_warn(const char *op, const char *format, ...)
     va_end(arguments);
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 adz_status adz_error_code(void)
 {
@@ -347,8 +344,7 @@ adz_status adz_error_take(char *buffer, size_t size)
     return code;
 }
 
-/* ---- texts for messages ------------------------------------------------------------------------
- */
+/* ---- texts for messages ---------------------------------------------------------------------- */
 
 /* One of the thread's ADZI_TEXTS buffers for texts, in turn. */
 static char *next_text(void)

@@ -102,8 +102,7 @@ ADZI_AT_LOAD register_error_end(void)
     adzi_upper.error_end = error_end;
 }
 
-/* ---- the environment ---------------------------------------------------------------------------
- */
+/* ---- the environment ------------------------------------------------------------------------- */
 
 /* Nobody who mistypes the variable would notice otherwise. No callback can be set at this time. */
 ADZI_AT_LOAD report_request(void)

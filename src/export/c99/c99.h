@@ -220,8 +220,7 @@ void adzi_c99_identifier(char *to, size_t size, const char *prefix, const char *
 /** Makes a name fit for a comment: whatever could end the comment becomes an underscore. */
 void adzi_c99_comment(char *to, size_t size, const char *name);
 
-/* ---- state.c ----------------------------------------------------------------------------------
- */
+/* ---- state.c --------------------------------------------------------------------------------- */
 
 /** True if the weights of a memory are handed over by NAME_load. */
 bool adzi_c99_is_separate(const adzi_c99 *c, const adzi_c99_memory *m);

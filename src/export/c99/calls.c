@@ -10,8 +10,7 @@ bool adzi_c99_prints(const adz_operator *op)
     return row != NULL && (row->view || row->c.print != NULL);
 }
 
-/* ---- printing a call --------------------------------------------------------------------------
- */
+/* ---- printing a call ------------------------------------------------------------------------- */
 
 static void add_shape(char *text, size_t size, const adzi_c99_value *v)
 {

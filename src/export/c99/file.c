@@ -12,8 +12,7 @@ const char *const adzi_c99_arena_types[ADZI_C99_ARENAS] = { "float", "int32_t", 
     "double" };
 static const int64_t arena_bytes[ADZI_C99_ARENAS] = { 4, 4, 1, 8 };
 
-/* ---- arrays -----------------------------------------------------------------------------------
- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* Weights that the caller hands over: pointers into his memory, or arrays that are filled. */
 bool adzi_c99_is_separate(const adzi_c99 *c, const adzi_c99_memory *m)
@@ -122,8 +121,7 @@ static void add_load(adzi_c99_writer *w, adzi_text *to)
     adzi_text_add(to, "}\n\n");
 }
 
-/* ---- the files --------------------------------------------------------------------------------
- */
+/* ---- the files ------------------------------------------------------------------------------- */
 
 void adzi_c99_make_header(adzi_c99_writer *w)
 {

@@ -9,8 +9,7 @@
 #include "export/c99/program.h"
 #include "export/c99/state.h"
 
-/* ---- the parts around the calls ---------------------------------------------------------------
- */
+/* ---- the parts around the calls -------------------------------------------------------------- */
 
 /* The identifier of a result: "y", or "y0", "y1" and so on; "y_boxes" if the program calls it
  * "boxes". The file's functions begin with its prefix, and no argument may hide one. */
@@ -136,8 +135,7 @@ static void add_unused(const adzi_c99 *c, adzi_text *to)
     }
 }
 
-/* ---- begin and end ----------------------------------------------------------------------------
- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 /* A contiguous value that is all of a memory. */
 static adzi_c99_value all_of(const adzi_c99 *c, int memory)
@@ -221,8 +219,7 @@ static void copy_result(adzi_c99 *c, size_t k)
     adzi_c99_map(c, &to, "= $a", &y);
 }
 
-/* ---- variables --------------------------------------------------------------------------------
- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 /* The value that a variable becomes at the end of the function, or -1 if it has become so in place.
  */
@@ -268,8 +265,7 @@ static bool changes_something(const adzi_trace *trace)
     return changes;
 }
 
-/* ---- the function -----------------------------------------------------------------------------
- */
+/* ---- the function ---------------------------------------------------------------------------- */
 
 static void print_body(adzi_c99 *c, const adzi_trace *trace)
 {

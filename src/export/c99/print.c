@@ -26,8 +26,7 @@ void adzi_c99_fail(adzi_c99 *c, adz_status code, const char *format, ...)
     c->failed = true;
 }
 
-/* ---- lines and numbers ------------------------------------------------------------------------
- */
+/* ---- lines and numbers ----------------------------------------------------------------------- */
 
 /* The text that a format makes, in `usual` if it fits there; NULL if memory was refused. */
 static char *formatted(const char *format, va_list arguments, char *usual, size_t *size)
@@ -259,8 +258,7 @@ const char *adzi_c99_number(adzi_c99 *c, adz_dtype dtype, double x)
     }
 }
 
-/* ---- elements ---------------------------------------------------------------------------------
- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 /* Notes that the step that is being printed uses a memory by its name. */
 static const char *use_memory(adzi_c99 *c, int memory)
@@ -325,8 +323,7 @@ void adzi_c99_index(char *index, size_t size, const char *variable, int64_t stri
     }
 }
 
-/* ---- loops ------------------------------------------------------------------------------------
- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 void adzi_c99_range(
     adzi_c99 *c, const char *from, const char *below, int64_t step, char variable[4])

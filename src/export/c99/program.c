@@ -5,8 +5,7 @@
 #include "base/alloc.h"
 #include "export/c99/program.h"
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 void adzi_c99_identifier(char *to, size_t size, const char *prefix, const char *name)
 {
@@ -58,8 +57,7 @@ void adzi_c99_make_unique(adzi_c99 *c, adzi_c99_memory *m)
     }
 }
 
-/* ---- memories ---------------------------------------------------------------------------------
- */
+/* ---- memories -------------------------------------------------------------------------------- */
 
 int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_t count)
 {
@@ -277,8 +275,7 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
     return memory;
 }
 
-/* ---- the program ------------------------------------------------------------------------------
- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static bool add_value(adzi_c99 *c, const adzi_trace *trace, size_t i)
 {

@@ -5,8 +5,7 @@
 #include "export/c99/c99.h"
 #include "export/trace.h"
 
-/* ---- variables.c ------------------------------------------------------------------------------
- */
+/* ---- variables.c ----------------------------------------------------------------------------- */
 
 /** Makes the memories that the function of a trace shares with others. Call it for all traces
  * before adzi_c99_mark_changes. False with the error recorded. */
@@ -34,8 +33,7 @@ bool adzi_c99_all_equal(const adzi_c99_memory *m);
 /** Makes the label "what [2, 3]" for comments. */
 void adzi_c99_label(adzi_c99_memory *m, const char *what, const adzi_traced_value *v);
 
-/* ---- updates.c --------------------------------------------------------------------------------
- */
+/* ---- updates.c ------------------------------------------------------------------------------- */
 
 /** Notes the parameters that function c->function updates, and how often. Call it for all traces
  * before adzi_c99_count_together. False with the error recorded. */
@@ -80,8 +78,7 @@ int64_t adzi_c99_print_updates(adzi_c99 *c, adzi_text *file);
 void adzi_c99_type_text(
     adzi_c99 *c, adzi_text *file, const adz_optimizer_type *type, char name[ADZI_C99_NAME]);
 
-/* ---- reuse.c ----------------------------------------------------------------------------------
- */
+/* ---- reuse.c --------------------------------------------------------------------------------- */
 
 /** Leaves out copies that nothing needs, and lets results be computed in the variables into which
  * they would be copied. */
@@ -91,8 +88,7 @@ void adzi_c99_reuse(adzi_c99 *c, const adzi_trace *trace);
  * variable. */
 bool adzi_c99_is_read_last(const adzi_c99 *c, const adzi_trace *trace, int memory);
 
-/* ---- regions.c --------------------------------------------------------------------------------
- */
+/* ---- regions.c ------------------------------------------------------------------------------- */
 
 /** The memory of a result of a call that begins or ends a region; -1 with the error recorded. */
 int adzi_c99_region_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced_value *v);
@@ -126,21 +122,18 @@ bool adzi_c99_is_whole(const adzi_c99 *c, const adzi_c99_value *v);
 bool adzi_c99_reads_in_place(
     const adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *memory);
 
-/* ---- chain.c ----------------------------------------------------------------------------------
- */
+/* ---- chain.c --------------------------------------------------------------------------------- */
 
 /** Prints all calls, and elementwise ones that follow each other as one loop. */
 void adzi_c99_forward_all(adzi_c99 *c, const adzi_trace *trace);
 
-/* ---- program.c --------------------------------------------------------------------------------
- */
+/* ---- program.c ------------------------------------------------------------------------------- */
 
 /** Fills the values and calls of function c->function. The trace must outlive them. False with the
  * error recorded. */
 bool adzi_c99_program(adzi_c99 *c, const adzi_trace *trace);
 
-/* ---- repeat.c ---------------------------------------------------------------------------------
- */
+/* ---- repeat.c -------------------------------------------------------------------------------- */
 
 /** Shortens the constants of function c->function that consist of equal parts to one part. */
 void adzi_c99_fold_constants(adzi_c99 *c);

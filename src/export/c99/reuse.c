@@ -7,8 +7,7 @@
 
 #include "export/c99/program.h"
 
-/* ---- who uses a memory ------------------------------------------------------------------------
- */
+/* ---- who uses a memory ----------------------------------------------------------------------- */
 
 static int memory_of(const adzi_c99 *c, int value)
 {
@@ -82,8 +81,7 @@ static bool is_used(
     return used;
 }
 
-/* ---- layouts ----------------------------------------------------------------------------------
- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 static bool same_layout(const adzi_c99_value *a, const adzi_c99_value *b)
 {
@@ -118,8 +116,7 @@ static void leave_out(adzi_c99 *c, size_t call)
     memmove(c->calls + call, c->calls + call + 1, (--c->n_calls - call) * sizeof *c->calls);
 }
 
-/* ---- clones -----------------------------------------------------------------------------------
- */
+/* ---- clones ---------------------------------------------------------------------------------- */
 
 static bool is_needless(const adzi_c99 *c, const adzi_trace *trace, size_t at)
 {
@@ -138,8 +135,7 @@ static bool is_needless(const adzi_c99 *c, const adzi_trace *trace, size_t at)
     return changed == end || !is_used(c, trace, changed, end, y->memory);
 }
 
-/* ---- results that are copied into variables ---------------------------------------------------
- */
+/* ---- results that are copied into variables -------------------------------------------------- */
 
 bool adzi_c99_reads_in_place(
     const adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *variable)

@@ -15,8 +15,7 @@ const char *adzi_c99_of_state(const adzi_c99 *c)
     return c->caller ? "state->" : "";
 }
 
-/* ---- fields -----------------------------------------------------------------------------------
- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 void adzi_c99_add_field(
     adzi_c99_writer *w, const char *type, const char *name, int64_t count, const char *label)
@@ -67,8 +66,7 @@ static void add_counts(adzi_c99_writer *w)
     }
 }
 
-/* ---- the texts --------------------------------------------------------------------------------
- */
+/* ---- the texts ------------------------------------------------------------------------------- */
 
 /* FNV-1a, by which a function knows a state of another version of the file. */
 static uint64_t hash(uint64_t before, const adzi_text *text)

@@ -10,8 +10,7 @@
 
 enum { LINE = 96 }; /* characters, before which a line is broken at a blank */
 
-/* ---- tokens -----------------------------------------------------------------------------------
- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *at;
@@ -89,8 +88,7 @@ static bool defines(const char *text, const token *name)
     return found;
 }
 
-/* ---- checks -----------------------------------------------------------------------------------
- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static bool is(const token *t, const char *word)
 {
@@ -157,8 +155,7 @@ static void check_names(adzi_c99 *c, const adz_optimizer_type *type, const char 
     }
 }
 
-/* ---- printing ---------------------------------------------------------------------------------
- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 /* Adds a text with line breaks after ; { and }. */
 static void add_lines(adzi_c99 *c, adzi_text *file, const char *text)

@@ -10,8 +10,7 @@
 #include "base/alloc.h"
 #include "export/c99/program.h"
 
-/* ---- counts of steps --------------------------------------------------------------------------
- */
+/* ---- counts of steps ------------------------------------------------------------------------- */
 
 static const adzi_kept *kept_of(const adzi_parameter_position *position)
 {
@@ -88,8 +87,7 @@ void adzi_c99_count_together(adzi_c99 *c)
     }
 }
 
-/* ---- groups -----------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* The groups of all optimizers before that of `stepped`, in the order in which they are first used.
  * A `stepped` behind the last one counts all groups. */
@@ -123,8 +121,7 @@ size_t adzi_c99_first_group(const adzi_c99 *c, const adz_optimizer *optimizer)
     return groups_before(c, i) - c->stepped[i].position.group;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static bool same_update(const adzi_c99 *c, const adzi_c99_update *u, size_t stepped, int64_t ahead)
 {
@@ -365,8 +362,7 @@ void adzi_c99_print_counts(const adzi_c99 *c, adzi_text *to)
     }
 }
 
-/* ---- the file ---------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* The rates of the groups of all optimizers. Returns their bytes. */
 static int64_t print_rates(const adzi_c99 *c, adzi_text *file)

@@ -14,8 +14,7 @@ const adzi_c99_value *adzi_c99_out(const adzi_c99 *c, const adzi_c99_call *call,
     return &c->values[call->out[k]];
 }
 
-/* ---- attributes -------------------------------------------------------------------------------
- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static const adz_field *field_of(const adzi_c99_call *call, const char *name)
 {
@@ -70,8 +69,7 @@ const void *adzi_c99_attr_list(const adzi_c99_call *call, const char *field)
     return f != NULL ? (const char *)call->attr + f->offset : NULL;
 }
 
-/* ---- layouts ----------------------------------------------------------------------------------
- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 adzi_c99_value adzi_c99_transposed(const adzi_c99_value *value, int a, int b)
 {

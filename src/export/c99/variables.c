@@ -7,8 +7,7 @@
 #include "base/alloc.h"
 #include "export/c99/program.h"
 
-/* ---- contents ---------------------------------------------------------------------------------
- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 double adzi_c99_contents(const adzi_c99_memory *m, int64_t i)
 {
@@ -43,8 +42,7 @@ bool adzi_c99_all_equal(const adzi_c99_memory *m)
     return equal;
 }
 
-/* ---- which memory is that of a value ----------------------------------------------------------
- */
+/* ---- which memory is that of a value --------------------------------------------------------- */
 
 static size_t bytes_of(const adzi_c99_memory *m)
 {
@@ -172,8 +170,7 @@ bool adzi_c99_add_variables(adzi_c99 *c, const adzi_trace *trace)
     return true;
 }
 
-/* ---- which of them change ---------------------------------------------------------------------
- */
+/* ---- which of them change -------------------------------------------------------------------- */
 
 /* A gradient to which another function adds: this one has dropped it, and the tensor that it makes
  * instead is none of the file's variables. */

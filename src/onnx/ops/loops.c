@@ -54,8 +54,7 @@ static adz_status run_body(const body_of *b, size_t from, adz_tensor **results)
     return status;
 }
 
-/* ---- numbers that the host reads --------------------------------------------------------------
- */
+/* ---- numbers that the host reads ------------------------------------------------------------- */
 
 /* Whether the operator reads the numbers of this input on the host: mostly, they decide about
  * shapes. */
@@ -136,8 +135,7 @@ static size_t known_states(const reader_call *call, const reader_graph *body, si
     return n;
 }
 
-/* ---- If ---------------------------------------------------------------------------------------
- */
+/* ---- If -------------------------------------------------------------------------------------- */
 
 typedef struct both_bodies {
     body_of bodies[2];
@@ -179,8 +177,7 @@ adz_tensor *adzi_reader_branch(const reader_call *call)
     return adz_error_code() == ADZ_OK ? ADZ_NONE : NULL;
 }
 
-/* ---- Scan -------------------------------------------------------------------------------------
- */
+/* ---- Scan ------------------------------------------------------------------------------------ */
 
 /* The tensors of a loop. */
 typedef struct loop_tensors {
@@ -295,8 +292,7 @@ adz_tensor *adzi_reader_scan(const reader_call *call, bool *fits)
     return adz_error_code() == ADZ_OK ? ADZ_NONE : NULL;
 }
 
-/* ---- Loop -------------------------------------------------------------------------------------
- */
+/* ---- Loop ------------------------------------------------------------------------------------ */
 
 /* Gives the graph of a Loop the number of the turn, true for its condition, and the states. */
 static bool give_turn(const body_of *b, adz_tensor *number, adz_tensor *const *states)

@@ -86,8 +86,7 @@ adz_tensor *adz_lerp(adz_tensor *start, adz_tensor *end, adz_tensor *weight)
     return ADZI_RUN_STEPS(&adzi_op_lerp, steps, NULL, start, end, weight);
 }
 
-/* ---- with one weight, torch.lerp with a number ------------------------------------------------
- */
+/* ---- with one weight, torch.lerp with a number ----------------------------------------------- */
 
 /* The node keeps the weight as an attribute and saves nothing. */
 typedef struct {

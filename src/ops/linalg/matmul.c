@@ -330,8 +330,7 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
     return adzi_leave(&call, y);
 }
 
-/* ---- PyTorch's rules on ranks ------------------------------------------------------------------
- */
+/* ---- PyTorch's rules on ranks ---------------------------------------------------------------- */
 
 /* a[..., m, k] times a single matrix is one product of a[N, k], which is larger and so takes less
  * time per row. Empty operands and wrong sizes go to adzi_matmul, which handles and reports

@@ -49,8 +49,7 @@ static void run(adz_tensor *y, adz_tensor *found, const adz_tensor *x, const adz
     adzi_reduce(reducer, y, found, x, at->mask);
 }
 
-/* ---- forward ----------------------------------------------------------------------------------
- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 adz_status adzi_extreme_shape(adz_result *y, adz_tensor *const *in, void *block)
 {
@@ -128,8 +127,7 @@ void adzi_extreme_dim_launch(adz_tensor *const *y, adz_tensor *const *in, const 
     run(y[0], c->found, in[0], &c->at);
 }
 
-/* ---- backward ---------------------------------------------------------------------------------
- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 /* The first-one rule: a tensor of the shape of x that is dy at the saved indices and 0 elsewhere. A
  * slice is the elements along `dim`, and units of the launch are slices. */

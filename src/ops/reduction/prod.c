@@ -18,8 +18,7 @@ KERNEL_TABLE_ALL(prod_reduce);
 KERNEL_TABLE_ALL(prod_combine);
 KERNEL_TABLE_FLOAT(prod_backward);
 
-/* ---- the dimensions multiplied over, brought together ------------------------------------------
- */
+/* ---- the dimensions multiplied over, brought together ---------------------------------------- */
 
 /* How x is rearranged so that all reduced dimensions become one. */
 typedef struct {
@@ -75,8 +74,7 @@ static adz_tensor *restore_dims(adz_tensor *dx, const merge *m)
     return adz_permute(adz_reshape(dx, m->permuted), adz_dims_of(m->permuted.rank, m->back));
 }
 
-/* ---- backward ----------------------------------------------------------------------------------
- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 /* dx_i = dy * prod_{j != i} x_j, as an expression of operators. The elements are multiplied in
  * pairs, lower half by upper half, until one is left: log2(n) levels. On the way back each element
@@ -168,8 +166,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return compute_gradient(node, dx, dy[0], true);
 }
 
-/* ---- forward -----------------------------------------------------------------------------------
- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 /* f32 is multiplied in f64, so that few intermediate products leave the range. The state of a block
  * is one product, 8 bytes. */

@@ -14,8 +14,7 @@ static adzi_c99_value part_of(
     return part;
 }
 
-/* ---- cat --------------------------------------------------------------------------------------
- */
+/* ---- cat ------------------------------------------------------------------------------------- */
 
 ADZI_C99_PRINTER(cat)
 {
@@ -32,8 +31,7 @@ ADZI_C99_PRINTER(cat)
     }
 }
 
-/* ---- copies -----------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* The elements of a contiguous value in the shape of another. */
 static bool in_shape_of(
@@ -117,8 +115,7 @@ ADZI_C99_PRINTER(pad)
     adzi_c99_map(c, &y, "= $a", &x);
 }
 
-/* ---- triangles --------------------------------------------------------------------------------
- */
+/* ---- triangles ------------------------------------------------------------------------------- */
 
 /* The elements at and below a diagonal (tril), or at and above it (triu); zeros elsewhere. */
 static void triangle(adzi_c99 *c, const adzi_c99_call *call, bool lower)

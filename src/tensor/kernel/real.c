@@ -48,8 +48,7 @@ double adzi_real_hypot(double x, double y)
     return ldexp(sqrt(large * large + small * small), exponent);
 }
 
-/* ---- sin and cos of large arguments ------------------------------------------------------------
- */
+/* ---- sin and cos of large arguments ---------------------------------------------------------- */
 
 /* 2/pi in words of 32 bits, behind two words of zeros. */
 static const uint32_t two_over_pi[] = { 0, 0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
@@ -109,8 +108,7 @@ double adzi_sin_far(double x, uint64_t quarters)
     return adzi_sin_reduced_f64(angle, rest, (x < 0.0 ? 0 - quarter : quarter) + quarters);
 }
 
-/* ---- powers ------------------------------------------------------------------------------------
- */
+/* ---- powers ---------------------------------------------------------------------------------- */
 
 /* Logarithms of c for 64 intervals of the mantissa, which begin at 0.6875. They are 2^-7 wide below
  * 1 and 2^-6 wide above. A row is 256 / c and log c in two parts. The first part has a unit of

@@ -196,8 +196,7 @@ adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
     return adz_scope_return(scope, y);
 }
 
-/* ---- from the default generator ----------------------------------------------------------------
- */
+/* ---- from the default generator -------------------------------------------------------------- */
 
 adz_tensor *adz_rand(adz_shape shape, adz_dtype dtype)
 {

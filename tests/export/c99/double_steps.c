@@ -3,8 +3,7 @@
 #include "../learnt.h"
 #include "batch.h"
 
-/* ---- every optimizer --------------------------------------------------------------------------
- */
+/* ---- every optimizer ------------------------------------------------------------------------- */
 
 enum { MOST_OPTIMIZERS = 80 };
 
@@ -50,8 +49,7 @@ static void every_optimizer(void **state)
     temporary_files(true);
 }
 
-/* ---- the caller's state -----------------------------------------------------------------------
- */
+/* ---- the caller's state ---------------------------------------------------------------------- */
 
 typedef struct {
     int (*init)(void *state, unsigned long bytes);
@@ -155,8 +153,7 @@ static void states_of_the_caller(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- other files ------------------------------------------------------------------------------
- */
+/* ---- other files ----------------------------------------------------------------------------- */
 
 /* Weights of a separate file that steps change are doubles. */
 static void separate_weights(void **state)

@@ -2,8 +2,7 @@
 #include "side_by_side.h"
 #include "tests.h"
 
-/* ---- files and errors -------------------------------------------------------------------------
- */
+/* ---- files and errors ------------------------------------------------------------------------ */
 
 /* The contents of a file of the folder, in memory that the next call overwrites. */
 static const char *file_text(const char *name)

@@ -4,8 +4,7 @@
 
 #include "../loop_functions.h"
 
-/* ---- what they compute ------------------------------------------------------------------------
- */
+/* ---- what they compute ----------------------------------------------------------------------- */
 
 /* Exports a function for floats and for doubles, and compares it on three inputs. */
 static void check_both(
@@ -51,8 +50,7 @@ static void loops_compute_what_the_library_computes(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- gradients --------------------------------------------------------------------------------
- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 static const loop_function *differentiated;
 static adz_module *cell_of;
@@ -126,8 +124,7 @@ static void gradients_of_scans(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------
- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* The characters of a file that are no digits. */
 static size_t text_of(const char *path)
@@ -177,8 +174,7 @@ static void the_text_does_not_depend_on_the_steps(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- what is refused --------------------------------------------------------------------------
- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static adz_tensor *taken; /* a tensor that a body hands out by another way than its results */
 

@@ -17,8 +17,7 @@ static void feed_forward_networks(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- networks ---------------------------------------------------------------------------------
- */
+/* ---- networks -------------------------------------------------------------------------------- */
 
 static void normalised_networks(void **state)
 {

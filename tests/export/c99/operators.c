@@ -2,8 +2,7 @@
 #include "network.h"
 #include "tests.h"
 
-/* ---- operators --------------------------------------------------------------------------------
- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* A network of floats between standardisers that compute with double, as ffn-regression has it. */
 static adz_tensor *between_standardisers(adz_module *module, adz_tensor **in)

@@ -148,8 +148,7 @@ static void pairs_of_special_floats(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- slices of floats -------------------------------------------------------------------------
- */
+/* ---- slices of floats ------------------------------------------------------------------------ */
 
 /* Rows of three: all triples of some special values. */
 static adz_tensor *triples(void)

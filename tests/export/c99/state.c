@@ -84,8 +84,7 @@ static void instances_learn_apart(void **state)
     temporary_files(true);
 }
 
-/* ---- the state of a stream --------------------------------------------------------------------
- */
+/* ---- the state of a stream ------------------------------------------------------------------- */
 
 enum { STREAM_INPUTS = 2, STREAM_STATES = 4, STREAM_STEPS = 5 };
 
@@ -170,8 +169,7 @@ static void streams_have_a_state(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- the files --------------------------------------------------------------------------------
- */
+/* ---- the files ------------------------------------------------------------------------------- */
 
 /* Files in C are C++ as well, with each kind of state and each precision. */
 static void files_are_cpp(void **state)

@@ -3,8 +3,7 @@
 #include "side_by_side.h"
 #include "tests.h"
 
-/* ---- a loss of one's own ----------------------------------------------------------------------
- */
+/* ---- a loss of one's own --------------------------------------------------------------------- */
 
 /* Huber's loss of a scaled residual, and a penalty on the last layer. */
 static adz_tensor *huber_and_penalty(adz_module *module, adz_tensor *y, adz_tensor *target)
@@ -81,8 +80,7 @@ static void an_lstm_is_computed_once(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- every optimizer --------------------------------------------------------------------------
- */
+/* ---- every optimizer ------------------------------------------------------------------------- */
 
 static void every_optimizer(void **state)
 {
@@ -110,8 +108,7 @@ static void every_optimizer(void **state)
     }
 }
 
-/* ---- several plans ----------------------------------------------------------------------------
- */
+/* ---- several plans --------------------------------------------------------------------------- */
 
 /* Micro-batches: `first` zeroes the gradients in place, `more` adds to them, `update` steps. */
 typedef struct {
@@ -303,8 +300,7 @@ static void refused_plans(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- epochs -----------------------------------------------------------------------------------
- */
+/* ---- epochs ---------------------------------------------------------------------------------- */
 
 typedef void (*batches_of)(
     int32_t count, const int32_t *order, const float *x, const float *target, float *loss);

@@ -18,8 +18,7 @@
 
 static const sweep_limits limits = { .i64_is_i32 = true };
 
-/* ---- reports -----------------------------------------------------------------------------------
- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static struct {
     size_t compared, runs, elements, refused, faults, faults_of_operator, compared_of_operator;
@@ -48,8 +47,7 @@ static void crashed(int number)
     _exit(written > 0 ? 1 : 2);
 }
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* True for the cases that are written with the precision f64, which have no input of f32. */
 static bool is_wide(const sweep_case *c)
@@ -120,8 +118,7 @@ static void write_one(sweep_case *c, void *user)
     program_skip(program);
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* The elements as C reads them: int64 is int32_t. The caller frees. */
 static void *as_argument(adz_tensor *t)
@@ -236,8 +233,7 @@ int __wrap_fsync(int fd)
     return 0;
 }
 
-/* ---- all operators -----------------------------------------------------------------------------
- */
+/* ---- all operators --------------------------------------------------------------------------- */
 
 /* True for operators that the writer has to know: it prints them, or what they are made of. */
 static bool must_be_written(const op_case *op)

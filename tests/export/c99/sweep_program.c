@@ -23,8 +23,7 @@ struct sweep_program {
     sweep_function const *functions; /* of the entries that compile, in their order */
 };
 
-/* ---- texts -------------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static void write_text(FILE *to, const char *text)
 {
@@ -113,8 +112,7 @@ static void write_case(FILE *to, const char *source, const char *header, int num
     write_text(to, "y);\n}\n\n");
 }
 
-/* ---- cases -------------------------------------------------------------------------------------
- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 sweep_program *program_new(const char *folder)
 {
@@ -160,8 +158,7 @@ void program_add(sweep_program *p, const char *source_path, const char *header_p
     free(header);
 }
 
-/* ---- compiling ---------------------------------------------------------------------------------
- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static bool is_compiled(const entry *e)
 {

@@ -6,8 +6,7 @@
 
 #include "export/sweep/sweep.h"
 
-/* ---- special values ----------------------------------------------------------------------------
- */
+/* ---- special values -------------------------------------------------------------------------- */
 
 /* Of the numbers for f32 and f64 the last two are left out where an operator adds elements up: a
  * sum that overflows depends on the order. */
@@ -62,8 +61,7 @@ static void put_special(adz_dtype dtype, int which, void *to)
     memcpy(to, from, is_float(dtype) && dtype != ADZ_F64 ? sizeof single : adz_dtype_size(dtype));
 }
 
-/* ---- contents of the inputs --------------------------------------------------------------------
- */
+/* ---- contents of the inputs ------------------------------------------------------------------ */
 
 enum { DRAWN = 2, MIXED = 3, CYCLES = 2 };
 
@@ -196,8 +194,7 @@ bool sweep_depends(sweep_case *c)
     return differs;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------
- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* Whether zeros have the library's sign. That of batch norm, and of instance norm, which is written
  * as one, is the sign of the rounding of a mean. */

@@ -9,8 +9,7 @@
 
 enum { RESULTS = 3 }; /* of one call that are exported */
 
-/* ---- one case ----------------------------------------------------------------------------------
- */
+/* ---- one case -------------------------------------------------------------------------------- */
 
 /* True if the sample leaves the dtype of an input open. */
 static bool is_open(const case_input *spec)
@@ -116,8 +115,7 @@ adz_tensor *sweep_expected(sweep_case *c)
     return y;
 }
 
-/* ---- all cases ---------------------------------------------------------------------------------
- */
+/* ---- all cases ------------------------------------------------------------------------------- */
 
 typedef struct walk {
     const op_case *op;
@@ -241,8 +239,7 @@ size_t sweep_cases(
     return w.visited;
 }
 
-/* ---- texts -------------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 void sweep_describe(const sweep_case *c, char *to, size_t size)
 {

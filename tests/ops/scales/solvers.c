@@ -75,8 +75,7 @@ static void finish(const scales *s, adz_tensor *y, adz_tensor *a, solution *foun
     }
 }
 
-/* ---- roots -------------------------------------------------------------------------------------
- */
+/* ---- roots ----------------------------------------------------------------------------------- */
 
 static const double start[UNKNOWNS] = { 1, 1.2, 0.8, 1.5, 0.6 };
 static const double linear[UNKNOWNS] = { 2, 1.5, 3, 2.5, 1.8 };
@@ -116,8 +115,7 @@ static void root(const scales *s, solution *found)
     finish(s, adz_root_many(&f, numbers(s, start, s->unknowns), &a, 1, &options, NULL), a, found);
 }
 
-/* ---- differential equations --------------------------------------------------------------------
- */
+/* ---- differential equations ------------------------------------------------------------------ */
 
 /* y' = 2^l (a y - y^2 / 2^k + coupling): the time is of the scale 2^-l. */
 static int logistic(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
@@ -147,8 +145,7 @@ static void equation(const scales *s, solution *found)
     finish(s, y != NULL ? adz_select(y, 0, 1) : NULL, a, found);
 }
 
-/* ---- least squares and minima ------------------------------------------------------------------
- */
+/* ---- least squares and minima ---------------------------------------------------------------- */
 
 typedef struct fit {
     const scales *s;
@@ -235,8 +232,7 @@ static void minimum(const scales *s, solution *found)
     search(s, found, loss_of, minimum_new);
 }
 
-/* ---- clipping ----------------------------------------------------------------------------------
- */
+/* ---- clipping -------------------------------------------------------------------------------- */
 
 /* Gradients of the size 2^k are clipped to a norm of 2^k; `way` is the type of the norm. */
 static void clip(const scales *s, solution *found)
@@ -251,8 +247,7 @@ static void clip(const scales *s, solution *found)
     read(adz_tensor_grad(p), found->x);
 }
 
-/* ---- the sweep ---------------------------------------------------------------------------------
- */
+/* ---- the sweep ------------------------------------------------------------------------------- */
 
 /* The largest relative difference, after the scales are taken out of `found`. */
 static double apart(const scales *s, const solution *found, const solution *base)

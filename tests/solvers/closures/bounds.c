@@ -55,8 +55,7 @@ static void minima_are_within_bounds(void **state)
     }
 }
 
-/* ---- a curve ------------------------------------------------------------------------------------
- */
+/* ---- a curve --------------------------------------------------------------------------------- */
 
 enum { POINTS = 6 };
 static const double xs[POINTS] = { 0, 0.3, 0.9, 1.4, 2.1, 2.5 };
@@ -196,8 +195,7 @@ static void bounds_are_checked(void **state)
     adz_optimizer_release(&lbfgs);
 }
 
-/* ---- the covariance -----------------------------------------------------------------------------
- */
+/* ---- the covariance -------------------------------------------------------------------------- */
 
 /* The parameters and their covariance are those of scipy.optimize.curve_fit. The rows of elements
  * that are not fitted are 0. Bounds play no part. */
@@ -284,8 +282,7 @@ static void what_is_not_determined_has_no_covariance(void **state)
     adz_optimizer_release(&sgd);
 }
 
-/* ---- refused memory -----------------------------------------------------------------------------
- */
+/* ---- refused memory -------------------------------------------------------------------------- */
 
 typedef struct {
     problem p;

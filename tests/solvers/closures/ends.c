@@ -18,8 +18,7 @@ static adz_optimizer *searching(problem *p, int64_t max_iter)
     return lbfgs_of(p, &options);
 }
 
-/* ---- reports ------------------------------------------------------------------------------------
- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void expect_counts(problem *p, adz_closure_report r, int calls, double factor)
 {
@@ -254,8 +253,7 @@ static void names_are_listed(void **state)
     adz_optimizer_release(&sgd);
 }
 
-/* ---- units --------------------------------------------------------------------------------------
- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 /* Rosenbrock's residuals of x / units times a unit. */
 typedef struct {

@@ -1,8 +1,7 @@
 /* Levenberg-Marquardt: compared with normal equations in plain C, and on other problems. */
 #include "tests.h"
 
-/* ---- the method for two parameters, by the normal equations -------------------------------------
- */
+/* ---- the method for two parameters, by the normal equations ---------------------------------- */
 
 typedef struct {
     double x[2], damping, growth;
@@ -67,8 +66,7 @@ static void moves_follow_the_formula(void **state)
     }
 }
 
-/* ---- fits ---------------------------------------------------------------------------------------
- */
+/* ---- fits ------------------------------------------------------------------------------------ */
 
 typedef struct {
     adz_tensor *x, *y, *a, *b, *unused;

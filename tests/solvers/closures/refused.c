@@ -208,8 +208,7 @@ static void numbers_that_are_not_finite_are_refused(void **state)
     adz_optimizer_release(&p.optimizer);
 }
 
-/* ---- closures that use the optimizer ------------------------------------------------------------
- */
+/* ---- closures that use the optimizer --------------------------------------------------------- */
 
 static adz_tensor *stepping(void *user)
 {

@@ -135,8 +135,7 @@ static void products_have_derivatives(void **state)
     }
 }
 
-/* ---- what the function uses besides arguments -------------------------------------------------
- */
+/* ---- what the function uses besides arguments ------------------------------------------------ */
 
 typedef struct decay {
     problem *p;
@@ -250,8 +249,7 @@ static void replays_change_no_bit(void **state)
     }
 }
 
-/* ---- functions that cannot be captured --------------------------------------------------------
- */
+/* ---- functions that cannot be captured ------------------------------------------------------- */
 
 /* How a function learns that it is late. */
 typedef enum reader { BY_ITEM, BY_POINTER, BY_STATE, BY_BRANCH, READERS } reader;
@@ -339,8 +337,7 @@ static void functions_may_read_elements(void **state)
     adz_on_error(adz_quiet, NULL);
 }
 
-/* ---- a fit -------------------------------------------------------------------------------------
- */
+/* ---- a fit ----------------------------------------------------------------------------------- */
 
 typedef struct fit {
     problem p;
@@ -374,8 +371,7 @@ static void a_fit_finds_the_rates(void **state)
     }
 }
 
-/* ---- how the work grows ------------------------------------------------------------------------
- */
+/* ---- how the work grows ---------------------------------------------------------------------- */
 
 /* The gradient of a sum by the states is one element, which is repeated. */
 static int sum_of_states(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
@@ -407,8 +403,7 @@ static void one_integration_gives_all(void **state)
     }
 }
 
-/* ---- refused memory ---------------------------------------------------------------------------
- */
+/* ---- refused memory -------------------------------------------------------------------------- */
 
 typedef struct request {
     problem p;

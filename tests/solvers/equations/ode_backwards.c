@@ -129,8 +129,7 @@ static void forward_derivatives_agree(void **state)
     }
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static int crossing(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
 {

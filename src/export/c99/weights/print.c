@@ -27,8 +27,7 @@ static const char *home_of_array(
     return text;
 }
 
-/* ---- constants --------------------------------------------------------------------------------
- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static void add_bytes(adzi_weights *f, const unsigned char *bytes, size_t n, size_t at)
 {
@@ -129,8 +128,7 @@ static void print_constants(adzi_weights *f)
     f->w->state += (int64_t)kept;
 }
 
-/* ---- the elements of a tensor -----------------------------------------------------------------
- */
+/* ---- the elements of a tensor ---------------------------------------------------------------- */
 
 /* What is printed for a tensor: its elements go into the file, or come from it, or are compared
  * before anything changes. */
@@ -188,8 +186,7 @@ static void print_bytes(adzi_weights *f, verb v, const adzi_weights_source *s, c
     }
 }
 
-/* ---- steps ------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The condition in C by which a tensor is absent, of the count `steps`. */
 static void absence(
@@ -244,8 +241,7 @@ static bool begins_count(const adzi_weights *f, size_t i)
     return first;
 }
 
-/* ---- the functions ----------------------------------------------------------------------------
- */
+/* ---- the functions --------------------------------------------------------------------------- */
 
 /* "int NAME_weights_set(const unsigned char *file, unsigned long bytes)" */
 static void print_signature(
@@ -387,8 +383,7 @@ static void print_set(adzi_weights *f)
         f, "set", "read", "const unsigned char *file, unsigned long bytes", "file, bytes");
 }
 
-/* ---- the header of C --------------------------------------------------------------------------
- */
+/* ---- the header of C ------------------------------------------------------------------------- */
 
 static void print_declarations(adzi_weights *f)
 {

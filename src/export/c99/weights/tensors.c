@@ -12,8 +12,7 @@
 #include "export/c99/program.h"
 #include "io/checkpoint.h"
 
-/* ---- where the elements are -------------------------------------------------------------------
- */
+/* ---- where the elements are ------------------------------------------------------------------ */
 
 /* The array of a parameter or buffer (leaf: NULL), or of a state; -1: no function uses it. */
 static int array_of(const adzi_c99 *c, const adz_tensor *t, const adz_tensor *leaf,
@@ -64,8 +63,7 @@ static bool add_source(adzi_weights *f, adzi_weights_source s)
     return true;
 }
 
-/* ---- the tensors of the file ------------------------------------------------------------------
- */
+/* ---- the tensors of the file ----------------------------------------------------------------- */
 
 static bool add_model(adzi_weights *f)
 {
@@ -187,8 +185,7 @@ static bool add_optimizer(adzi_weights *f)
     return adzi_checkpoint_add_groups(f->file, o) == ADZ_OK && widen_rates(f);
 }
 
-/* ---- the header -------------------------------------------------------------------------------
- */
+/* ---- the header ------------------------------------------------------------------------------ */
 
 /* Where the member of a JSON object ends that begins at `at`. The text is that of a whole object.
  */
@@ -307,8 +304,7 @@ static bool make_image(adzi_weights *f)
     return good;
 }
 
-/* ---- all files --------------------------------------------------------------------------------
- */
+/* ---- all files ------------------------------------------------------------------------------- */
 
 static bool changes_an_array(const adzi_weights *f)
 {

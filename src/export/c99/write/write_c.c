@@ -22,8 +22,7 @@ static const adz_field fields[] = {
 
 ADZ_OPTIONS_TABLE(adz_c_options, ADZ_C_OPTIONS, fields)
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Adds the elements of a memory in the file's type of floats. */
 static void add_weights(const adzi_c99_writer *w, const adzi_c99_memory *m, adzi_text *bytes)
@@ -73,8 +72,7 @@ static adz_status write_all(
     return status;
 }
 
-/* ---- names of the files -----------------------------------------------------------------------
- */
+/* ---- names of the files ---------------------------------------------------------------------- */
 
 /* The last part of a path. */
 static const char *base_of(const char *path)
@@ -149,8 +147,7 @@ static void free_writer(adzi_c99_writer *w)
     adzi_free(w, sizeof *w);
 }
 
-/* ---- the texts --------------------------------------------------------------------------------
- */
+/* ---- the texts ------------------------------------------------------------------------------- */
 
 static bool trace_functions(adzi_c99_writer *w, const adzi_export *what)
 {
@@ -259,8 +256,7 @@ adz_status adzi_write_c(const char *op, const char *path, const adzi_export *wha
     return good ? ADZ_OK : adz_error_code();
 }
 
-/* ---- plans ------------------------------------------------------------------------------------
- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static bool is_identifier(const char *name)
 {
