@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "base/context.h"
+#include "base/threads/fork.h"
 
 /* Note [Inputs that are computed again]
  *
@@ -32,6 +33,8 @@
  * The tensor may end on another thread, which has a reference by adz_keep. Therefore a lock guards
  * the storage of the result. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+ADZI_FORK_TAKES(lock, ADZI_LOCK_SAVED)
 
 enum {
     AGAIN_BYTES = 1 << 16, /* smaller results take little memory */

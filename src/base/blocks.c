@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/system_memory.h"
+#include "base/threads/fork.h"
 
 /* Note [Where memory comes from]
  *
@@ -24,10 +25,8 @@
  * the process's count in steps of 64 kB. So the usual request touches no cache line that another
  * thread writes.
  *
- * A thread keeps 256 kB of small blocks. The bound is checked when the thread has freed 64 kB more
- * than it allocated, and when one of its lists is empty or long. Blocks beyond the bound go to the
- * shared lists.
- */
+ * A thread keeps 256 kB of small blocks, and the shared lists get what is beyond. The bound is
+ * checked when it has freed 64 kB more than it allocated, and when a list is empty or long. */
 
 /* LARGE_BUCKETS: 16 sizes between two powers of two, for blocks of less than 2^48 bytes. */
 enum { STEP = ADZI_SMALL_STEP, SLAB_SIZE = 65536, FIRST_SPAN = 4096, LARGE_BUCKETS = 16 * 48 };
@@ -55,6 +54,7 @@ static struct {
     slab *slabs, *open; /* `open` is the slab that spans are cut from, or NULL */
     size_t held;        /* bytes obtained from the allocator */
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
+ADZI_FORK_TAKES(pool.lock, ADZI_LOCK_BLOCKS)
 
 /* On live bytes; 0 for none. It is read without the lock. */
 static atomic_size_t limit;

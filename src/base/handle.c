@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/system_memory.h"
+#include "base/threads/fork.h"
 
 /* ---- addresses that are used once ------------------------------------------------------------ */
 
@@ -31,6 +32,8 @@ static struct {
     atomic_int count;
     size_t used; /* bytes of the newest region */
 } regions = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+ADZI_FORK_TAKES(regions.lock, ADZI_LOCK_HANDLES)
 
 __attribute__((constructor(102))) static void choose_handles(void)
 {

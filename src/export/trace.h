@@ -164,8 +164,7 @@ adz_tensor *adzi_traced_contents(const adzi_trace *trace, int value);
 /** Frees what a call owns. */
 void adzi_traced_call_end(adzi_traced_call *call);
 
-/* ---- for trace_record.c and trace.c
- * -------------------------------------------------------------- */
+/* ---- for trace_record.c and trace.c ---------------------------------------------------------- */
 
 /** The functions that the thread reports to. */
 extern const adzi_tracer adzi_trace_reports;

@@ -6,6 +6,7 @@
 #include "adze/ops/shape.h"
 #include "base/door.h"
 #include "base/error.h"
+#include "base/threads/fork.h"
 #include "nn/containers.h"
 #include "nn/parametrize.h"
 #include "tensor/shape.h"
@@ -178,6 +179,8 @@ typedef struct note {
 } note;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+ADZI_FORK_TAKES(lock, ADZI_LOCK_PARAMETRIZED)
 static note *notes; /* of all threads; freed when it is empty */
 static size_t n_notes, capacity;
 

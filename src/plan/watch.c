@@ -10,10 +10,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/threads/fork.h"
 #include "plan/plan.h"
 #include "tensor/tensor.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+ADZI_FORK_TAKES(lock, ADZI_LOCK_WATCHED)
 static adz_plan *plans; /* those that are watched */
 
 /* Whether some watched address lies in [begin, end). */

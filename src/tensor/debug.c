@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/threads/fork.h"
+
 atomic_bool adzi_debug_on;
 
 static struct {
@@ -13,6 +15,8 @@ static struct {
     adz_tensor **alive;
     size_t n_alive, capacity;
 } list = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+ADZI_FORK_TAKES(list.lock, ADZI_LOCK_DEBUG)
 
 adz_tensor *adzi_debug_made(adz_tensor *t)
 {

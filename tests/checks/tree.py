@@ -53,7 +53,7 @@ TAKES = {
 ORDER = {
     "base": [
         "bytes", "refs", "threads/kernel", "threads/addresses", "threads/cache", "isa", "cpu", "version", "handle.h", "random_generator",
-        "threads/upcalls", "alloc.h", "context.h", "threads/thread", "composed", "tracer", "threads/parallel.h", "threads/marks", "capture.h",
+        "threads/upcalls", "threads/fork", "alloc.h", "context.h", "threads/thread", "composed", "tracer", "threads/parallel.h", "threads/marks", "capture.h",
         # Memory: the system's, blocks that all threads share, what is counted, the lists of a thread.
         "system_memory", "blocks", "limit", "alloc", "grow", "number",
         "threads/request", "threads/part", "threads/pool", "threads/parallel", "capture", "frame",

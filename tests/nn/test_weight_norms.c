@@ -125,8 +125,7 @@ static void older_names_are_loaded_or_refused(void **state)
     adz_state_dict_free(&older_state);
 }
 
-/* ---- spectral norm
- * -------------------------------------------------------------------------------- */
+/* ---- spectral norm --------------------------------------------------------------------------- */
 
 static adz_module *spectral(void)
 {
@@ -232,8 +231,7 @@ static void outputs_of_transposed_convolutions_are_columns(void **state)
     adz_module_release(&m);
 }
 
-/* ---- plans, checkpoints, ranks
- * ---------------------------------------------------------------------- */
+/* ---- plans, checkpoints, ranks --------------------------------------------------------------- */
 
 typedef struct training {
     adz_module *module;

@@ -181,8 +181,7 @@ typedef struct op_case {
 /** For `.facts`: the array and its count. */
 #define FACTS(array) .facts = (array), .n_facts = sizeof(array) / sizeof((array)[0])
 
-/* ---- helpers for `call` and `config`
- * ------------------------------------------------------------- */
+/* ---- helpers for `call` and `config` --------------------------------------------------------- */
 
 /** The power of 2 by which each input of the sample was multiplied. Outside the sweep over scales
  * all are 1. A call that adds numbers to an input multiplies them by its unit. */

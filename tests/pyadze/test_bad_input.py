@@ -139,8 +139,8 @@ def train():
         (w @ w).sum().backward()
 t = threading.Thread(target=train)
 t.start()
-for _ in range(10):
-    time.sleep(0.01)
+for _ in range(100):
+    time.sleep(0.002)
     child = os.fork()
     if child == 0:
         x = adze.ones(2, requires_grad=True)

@@ -24,9 +24,7 @@
 #include "adze/onnx.h"
 #include "adze/zoo.h"
 
-/* ---- objects
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 /* A tensor of Python: one reference, taken by adz_keep. */
 typedef struct adzp_tensor_object {
@@ -62,9 +60,7 @@ bool adzp_add_handles(PyObject *module, adzp_handle_kind *kinds, size_t n);
 bool adzp_keep(PyObject *handle, PyObject *object);
 PyObject *adzp_check_live(adzp_handle_object *handle);
 
-/* ---- calls
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Above this number of elements a call releases the interpreter's lock. */
 #define ADZP_LONG 16384
@@ -99,9 +95,7 @@ typedef struct adzp_signature {
 bool adzp_bind(const adzp_signature *s, int first, PyObject *const *args, Py_ssize_t n,
     PyObject *names, PyObject **v);
 
-/* ---- errors
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 typedef struct adzp_status_name {
     adz_status status;
@@ -116,8 +110,7 @@ bool adzp_wrong(const adzp_call *call, const char *argument, const char *wanted,
 void adzp_save_exception(const char *who);
 void adzp_on_warning(adz_status status, const char *message, void *user);
 
-/* ---- conversions of arguments
- * -------------------------------------------------------------------------------- */
+/* ---- conversions of arguments ---------------------------------------------------------------- */
 
 typedef struct adzp_word {
     const char *word;
@@ -162,8 +155,7 @@ bool adzp_named(
     adzp_call *call, PyObject *v, const char *argument, const adz_named_tensor **to, size_t *n);
 bool adzp_same_count(adzp_call *call, const char *argument, size_t n, size_t wanted);
 
-/* ---- conversions of results
- * ---------------------------------------------------------------------------------- */
+/* ---- conversions of results ------------------------------------------------------------------ */
 
 PyObject *adzp_from_tensor(adz_tensor *t);
 PyObject *adzp_from_result(adz_tensor *t, PyObject *first, PyObject *second);
@@ -178,8 +170,7 @@ PyObject *adzp_from_named(adz_named_list list);
 PyObject *adzp_from_bool(bool on);
 extern PyObject *adzp_dtype_class; /* adze.dtype, set by adze/__init__.py; NULL before */
 
-/* ---- functions of Python, called by the library
- * ---------------------------------------------------------------- */
+/* ---- functions of Python, called by the library ---------------------------------------------- */
 
 PyObject *adzp_call_with(void *user, size_t n, adz_tensor *const *inputs);
 void adzp_end_object(void *object);

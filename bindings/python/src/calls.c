@@ -152,9 +152,7 @@ bool adzp_wrong(const adzp_call *call, const char *argument, const char *wanted,
     return false;
 }
 
-/* ---- a call
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 /* Backwards, steps and what else changes gradients: the library lets one thread at a time do so to
  * one model (docs/threads.md), and no call knows whose model it trains. A function of Python that
@@ -242,9 +240,7 @@ void *adzp_room(adzp_call *call, size_t bytes)
     return start + (16 - (uintptr_t)start % 16) % 16;
 }
 
-/* ---- binding
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 static bool only_numbers(PyObject *const *args, Py_ssize_t n)
 {

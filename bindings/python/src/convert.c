@@ -207,8 +207,7 @@ bool adzp_word_of(
     return adzp_int(call, v, argument, to);
 }
 
-/* ---- lists of numbers
- * ---------------------------------------------------------------------------------------- */
+/* ---- lists of numbers ------------------------------------------------------------------------ */
 
 /* A sequence as a tuple that lives until the call is over; NULL with an exception. */
 static PyObject *sequence(adzp_call *call, PyObject *v, const char *argument, const char *wanted)
@@ -323,8 +322,7 @@ bool adzp_int64s(adzp_call *call, PyObject *v, const char *argument, bool option
     return made != NULL;
 }
 
-/* ---- lists of objects
- * ----------------------------------------------------------------------------------------- */
+/* ---- lists of objects ------------------------------------------------------------------------ */
 
 bool adzp_tensors(adzp_call *call, PyObject *v, const char *argument, bool optional,
     adz_tensor *const **to, size_t *n)
@@ -404,9 +402,7 @@ bool adzp_same_count(adzp_call *call, const char *argument, size_t n, size_t wan
     return false;
 }
 
-/* ---- texts
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static const char *utf8(adzp_call *call, PyObject *v, const char *argument, Py_ssize_t *size)
 {

@@ -2,9 +2,7 @@
  * those that are modules. */
 #include "adzp.h"
 
-/* ---- solvers
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- solvers --------------------------------------------------------------------------------- */
 
 /* A function and the tensor that is its last argument, or the last but one where two functions are
  * given. The graph of the solution keeps its arguments, so the function lives as long as a backward
@@ -78,9 +76,7 @@ bool adzp_append(adzp_call *call, adz_tensor *const **tensors, size_t *n, adz_te
     return true;
 }
 
-/* ---- modules
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 /* The handle that module_of returns owns the function, so that the collector of cycles sees it. If
  * the library's module outlives its handle, as in a graph, it takes the reference over. */

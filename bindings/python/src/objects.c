@@ -7,9 +7,7 @@
 PyObject *adzp_tensor_type;
 PyObject *adzp_result_type;
 
-/* ---- tensors
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 bool adzp_is_tensor(PyObject *v)
 {
@@ -137,8 +135,7 @@ bool adzp_add_tensor_type(PyObject *module)
            PyModule_AddObjectRef(module, "Tensor", adzp_tensor_type) == 0;
 }
 
-/* ---- other objects
- * ------------------------------------------------------------------------------------------- */
+/* ---- other objects --------------------------------------------------------------------------- */
 
 static adzp_handle_kind *kinds_of_all;
 static size_t n_kinds;

@@ -251,8 +251,7 @@ PyType_Slot adzp_number_slots[] = { { Py_nb_add, (void *)on_add },
     { Py_mp_length, (void *)on_length }, { 0, NULL } };
 const size_t adzp_number_slot_count = sizeof adzp_number_slots / sizeof *adzp_number_slots - 1;
 
-/* ---- attributes
- * ---------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static adz_tensor *of(PyObject *self)
 {

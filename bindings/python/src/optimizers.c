@@ -46,8 +46,7 @@ static void (*const numbers_of[])(double *, const adz_step_context *) = { NULL, 
     numbers_2, numbers_3, numbers_4, numbers_5, numbers_6, numbers_7, numbers_8, numbers_9,
     numbers_10, numbers_11, numbers_12, numbers_13, numbers_14, numbers_15 };
 
-/* ---- the update
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the update ------------------------------------------------------------------------------ */
 
 /* A setting as the update sees it: a tensor, or True or False for a flag. */
 static PyObject *setting_at(const adz_update *u, const adz_field *row, int i)
@@ -108,8 +107,7 @@ static adz_status on_update(adz_tensor **results, const adz_update *update)
     return fine ? ADZ_OK : adz_error_code();
 }
 
-/* ---- types, and their optimizers
- * ----------------------------------------------------------------------------- */
+/* ---- types, and their optimizers ------------------------------------------------------------- */
 
 static const char capsule_name[] = "adze.optimizer_type";
 

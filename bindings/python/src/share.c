@@ -29,9 +29,7 @@ static adz_dl_managed_tensor *handed_out(adz_tensor *t, bool copy)
     return managed;
 }
 
-/* ---- buffers
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 typedef struct exported {
     adz_dl_managed_tensor *managed;
@@ -115,8 +113,7 @@ void adzp_release_buffer(PyObject *self, Py_buffer *view)
     PyMem_Free(e);
 }
 
-/* ---- tensors over buffers
- * ------------------------------------------------------------------------------------- */
+/* ---- tensors over buffers -------------------------------------------------------------------- */
 
 /* Memory of Python that a tensor lies over, and how DLPack describes it. */
 typedef struct taken {
@@ -286,9 +283,7 @@ static PyObject *tensor_of(PyObject *self, PyObject *object)
     return made;
 }
 
-/* ---- DLPack
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- DLPack ---------------------------------------------------------------------------------- */
 
 static void end_capsule(PyObject *capsule)
 {

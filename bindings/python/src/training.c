@@ -81,8 +81,7 @@ static PyObject *autograd_grad(PyObject *self, PyObject *args)
     return made;
 }
 
-/* ---- derivatives of functions
- * ---------------------------------------------------------------------------------- */
+/* ---- derivatives of functions ---------------------------------------------------------------- */
 
 typedef struct derivative {
     adz_tensor_function function;
@@ -182,9 +181,7 @@ static PyObject *derivative_of(PyObject *self, PyObject *args)
     return made;
 }
 
-/* ---- plans
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* The options of a plan; false with an exception. */
 static bool plan_options(
@@ -242,8 +239,7 @@ static PyObject *plan_new(PyObject *self, PyObject *args)
     return made;
 }
 
-/* ---- modules and optimizers
- * -------------------------------------------------------------------------------------- */
+/* ---- modules and optimizers ------------------------------------------------------------------ */
 
 static PyObject *list_of_values(const adz_values *values)
 {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/context.h"
+#include "base/threads/fork.h"
 #include "base/threads/request.h"
 #include "base/threads/upcalls.h"
 
@@ -23,6 +24,8 @@ static struct {
     uint64_t hashes[PRINTED];
     size_t count;
 } printed = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+ADZI_FORK_TAKES(printed.lock, ADZI_LOCK_PRINTED)
 
 /* Writes all lines in one call, so that lines of several threads do not mix. A failure has no
  * remedy. */

@@ -4,11 +4,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/threads/fork.h"
 #include "base/threads/upcalls.h"
 
 __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+
+ADZI_FORK_TAKES(list_lock, ADZI_LOCK_THREADS)
 static adzi_thread *list;
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;

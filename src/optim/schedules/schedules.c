@@ -279,8 +279,7 @@ adz_scheduler *adz_cosine_annealing_warm_restarts_new(
     return adzi_scheduler_new("adz_cosine_annealing_warm_restarts_new", optimizer, &plan, NULL, 0);
 }
 
-/* ---- LambdaLR, MultiplicativeLR
- * ------------------------------------------------------------------------------- */
+/* ---- LambdaLR, MultiplicativeLR -------------------------------------------------------------- */
 
 typedef struct factor_call {
     const adz_scheduler *scheduler;

@@ -28,6 +28,7 @@
 #endif
 
 #include "adze/precision.h"
+#include "base/threads/fork.h"
 #include "tensor/gemm/cut.h"
 #include "tensor/gemm/openblas.h"
 
@@ -61,6 +62,8 @@ static pthread_once_t blas_once = PTHREAD_ONCE_INIT;
 /* A serial OpenBLAS is built without locks: two calls at a time may get one buffer for their panels
  * and return wrong numbers. Our calls of it take turns. */
 static pthread_mutex_t serial_blas = PTHREAD_MUTEX_INITIALIZER;
+
+ADZI_FORK_TAKES(serial_blas, ADZI_LOCK_BLAS)
 
 #ifndef ADZI_OPENMP
 /* Finds OpenMP's functions if this BLAS has loaded OpenMP. adze itself is not linked with it here.

@@ -338,8 +338,7 @@ static void ranks_do_not_divide_it(void **state)
     adz_module_release(&m);
 }
 
-/* ---- refused memory
- * ------------------------------------------------------------------------------ */
+/* ---- refused memory -------------------------------------------------------------------------- */
 
 typedef struct {
     problem p;
