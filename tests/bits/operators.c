@@ -75,6 +75,7 @@ static const struct {
     { "products", "corrcoef cov diag_embed dist pdist vecdot vector_norm" },
     { "factors", "eigvalsh linalg_cond lu lu_factor lu_solve matrix_norm svdvals" },
     { "arrangement", "broadcast_to movedim pad_sequence rot90 tile unpad_sequence" },
+    { "pretrained", "dequantize_q8_0 quantize_q8_0 rotary_embedding" },
 };
 
 /* Whether a list of words holds a word. */

@@ -83,8 +83,9 @@ static void both_modes_agree(void **state)
             for (int dtype = ADZ_F32; dtype <= ADZ_F64; ++dtype) {
                 problem p = problem_of(all_methods[m], (adz_dtype)dtype);
                 const double part = all_methods[m] == ADZ_ODE_BDF ? 1e-9 : 1e-12;
-                p.o.rtol = p.o.atol = dtype == ADZ_F64 ? 1e-7 : p.o.rtol;
+                p.o.rtol = p.o.atol = dtype == ADZ_F64 ? 1e-5 : p.o.rtol;
                 p.o.rows = rows > 1 && all_methods[m] == ADZ_ODE_RODAS4;
+                p.times = rows > 1 ? adz_narrow(p.times, 0, 1, 2) : p.times; /* 0.6 and 1 */
                 expect_both_modes(&p, adz_rand(ADZ_SHAPE(rows, 3), (adz_dtype)dtype),
                     dtype == ADZ_F64 ? part : 2e-4);
             }

@@ -58,7 +58,7 @@ static problem problem_of(adz_ode_method method, size_t n_events)
 {
     problem p = { ADZ_ODE_OPTIONS, n_events };
     p.o.method = method;
-    p.o.rtol = p.o.atol = 1e-8;
+    p.o.rtol = p.o.atol = 1e-6;
     p.o.steps = method == ADZ_ODE_RK4 ? 20 : 0;
     return p;
 }
@@ -66,7 +66,7 @@ static problem problem_of(adz_ode_method method, size_t n_events)
 /* y0, times and the damping. */
 static void given(adz_tensor **in, bool back)
 {
-    const double times[] = { 0.1, back ? -0.6 : 0.9, back ? -1 : 1.4, back ? -4 : 4 };
+    const double times[] = { 0.1, back ? -0.6 : 0.9, back ? -1 : 1.4, back ? -3 : 3 };
     in[0] = pair(1, -0.5, ADZ_F64);
     in[1] = adz_tensor_from(times, ADZ_SHAPE(4), ADZ_F64);
     in[2] = adz_full(ADZ_SHAPE(1), 0.2, ADZ_F64);
@@ -78,7 +78,7 @@ static void expect_both_modes(problem *p, adz_tensor **in)
     const adz_tensor_function f = { solution, p };
     const size_t n = 1 + 2 * p->n_events;
     /* Formulas of ADZ_ODE_BDF are solved up to a part of the tolerance, or to rounding errors. */
-    const double bound = p->o.method == ADZ_ODE_BDF ? 1e-8 : 1e-10;
+    const double bound = p->o.method == ADZ_ODE_BDF ? p->o.rtol : 1e-10;
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     adz_tensor *ahead[15], *back[15], *product[5], *along[5], *v[3];
     o.mode = ADZ_JACOBIAN_FORWARD;
