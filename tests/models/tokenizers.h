@@ -16,6 +16,7 @@
 int encodings_tests(void);
 int refusals_tests(void);
 int robust_tests(void);
+int gguf_tests(void);
 
 /* A WordPiece of few tokens, with BERT's other parts. `more` stands behind the model. */
 #define WORDS "\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"a\":4,\"b\":5,\"##c\":6,\"!\":7"

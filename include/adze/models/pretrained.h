@@ -48,12 +48,24 @@ typedef struct adz_pretrained_options {
     size_t size;     /**< sizeof(adz_pretrained_options) */
     adz_dtype dtype; /**< of the parameters, ADZ_F32 or ADZ_F64; weights of the files that have
                           another dtype are converted. ADZ_F32 */
+    bool as_stored;  /**< whether the weights of linear layers and tables stay f16, bf16 or Q8_0
+                          where the files have them so, and are multiplied from there: 2 or 1.06
+                          bytes each, and at no time more. Results have the bits of weights that
+                          were widened. Biases and normalisations become f32. It needs the dtype
+                          ADZ_F32. False, because such weights cannot be trained, and a program
+                          that trains all of a network gets one that it can train */
+    bool map;        /**< whether the files are mapped into memory and not copied. Weights that need
+                          no conversion are read from the file when they are first used. Changes
+                          of them stay private, and nobody may change or shorten the files while
+                          the model lives: a read behind the new end kills the program (SIGBUS).
+                          False, because of that */
 } adz_pretrained_options;
 
 /** The defaults. */
-#define ADZ_PRETRAINED_OPTIONS                                                       \
-    {                                                                                \
-        ADZ_MEMBER(size, sizeof(adz_pretrained_options)), ADZ_MEMBER(dtype, ADZ_F32) \
+#define ADZ_PRETRAINED_OPTIONS                                                        \
+    {                                                                                 \
+        ADZ_MEMBER(size, sizeof(adz_pretrained_options)), ADZ_MEMBER(dtype, ADZ_F32), \
+            ADZ_MEMBER(as_stored, false), ADZ_MEMBER(map, false)                      \
     }
 
 /**
@@ -67,10 +79,11 @@ ADZ_API void adz_pretrained_options_init(adz_pretrained_options *options, size_t
 /**
  * Reads a published network. It is in evaluation mode, as in transformers.
  *
- * Weights in f32, f16 and bf16 become f32, or f64 by option. An entry of config.json that would
- * change the results and that adze does not know is an error that names it. So is a tensor that is
- * missing, that has another shape than the configuration says, or that belongs to no part of the
- * model. The model takes the memory of the tensors that are in the files, and no other.
+ * Weights in f32, f16 and bf16 become f32, or f64, or stay as they are, by option. An entry of
+ * config.json that would change the results and that adze does not know is an error that names it.
+ * So is a tensor that is missing, that has another shape than the configuration says, or that
+ * belongs to no part of the model. The model takes the memory of the tensors that are in the files,
+ * and no other.
  *
  * @param folder   with config.json and the weights; or the path of a GGUF file of the architecture
  *                 llama, qwen2 or qwen3, which ends in .gguf

@@ -73,7 +73,14 @@ ADZ_API void adz_pretrained_tokenizer_options_init(
  * model_type in config.json; a vocab.txt alone is BERT's. Such a tokenizer is that which
  * transformers makes of the files.
  *
- * @param path     tokenizer.json, or a folder
+ * A GGUF file has the tokenizer of its model. Known are "gpt2" (BPE of bytes), with the
+ * pre-tokenizers gpt-2, phi-2, mpt, olmo, jais, gigachat, mellum, exaone4, llama-bpe, llama3,
+ * llama-v3, falcon3, dbrx, smaug-bpe, qwen2, deepseek-r1-qwen, smollm, starcoder, refact and
+ * default, and "llama" (SentencePiece's BPE by scores). Control tokens are special tokens. Whether
+ * texts begin and end with some is as the file says, or else as llama.cpp does it. For qwen2 texts
+ * are normalized (NFC), as in tokenizer.json and unlike in llama.cpp.
+ *
+ * @param path     tokenizer.json, a folder, or a GGUF file, whose name ends in .gguf
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_tokenizer_free; or NULL
  * @errors         ADZ_ERR_NULL; ADZ_ERR_IO; ADZ_ERR_FORMAT and ADZ_ERR_UNSUPPORTED, whose messages

@@ -79,6 +79,7 @@ void adz_gguf_close(adz_gguf **file)
     if (f->stream != NULL) {
         fclose(f->stream);
     }
+    adzi_gguf_unmap(f);
     adzi_models_free(f->values);
     adzi_models_free(f->tensors);
     adzi_models_free(f->values_by_name);
@@ -143,35 +144,40 @@ const char *adz_gguf_tensor_type_at(const adz_gguf *file, size_t index)
     return t != NULL ? type_name(t) : NULL;
 }
 
-/* A tensor for the stored elements; NULL with the error recorded. */
-static adz_tensor *room_for(const adz_gguf *file, const gguf_tensor *t)
+/* How adze stores the elements of a tensor. False with the error recorded. */
+static bool layout_of(
+    const adz_gguf *file, const gguf_tensor *t, adz_shape *shape, adz_dtype *dtype)
 {
-    adz_shape shape = t->shape;
-    switch (t->type) {
-    case STORED_F32:
-        return adz_empty(shape, ADZ_F32);
-    case STORED_F16:
-        return adz_empty(shape, ADZ_F16);
-    case STORED_BF16:
-        return adz_empty(shape, ADZ_BF16);
-    case STORED_Q8_0:
-        if (shape.rank < ADZ_MAX_RANK) {
-            shape.sizes[shape.rank - 1] /= ADZ_Q8_0_VALUES;
-            shape.sizes[shape.rank++] = ADZ_Q8_0_BYTES;
-            return adz_empty(shape, ADZ_U8);
-        }
-        break;
-    default:
-        break;
+    *shape = t->shape;
+    *dtype = t->type == STORED_F32    ? ADZ_F32
+             : t->type == STORED_F16  ? ADZ_F16
+             : t->type == STORED_BF16 ? ADZ_BF16
+                                      : ADZ_U8;
+    if (*dtype != ADZ_U8) {
+        return true;
     }
-    return models_fail("adz_gguf_read", ADZ_ERR_UNSUPPORTED,
+    if (t->type == STORED_Q8_0 && shape->rank < ADZ_MAX_RANK) {
+        shape->sizes[shape->rank - 1] /= ADZ_Q8_0_VALUES;
+        shape->sizes[shape->rank++] = ADZ_Q8_0_BYTES;
+        return true;
+    }
+    adz_error_format("adz_gguf_read", ADZ_ERR_UNSUPPORTED,
         "%s: tensor %s is %s (type %u); F32, F16, BF16 and Q8_0 are read", file->path,
         adzi_gguf_chars(file, t->name), type_name(t), (unsigned)t->type);
+    return false;
 }
 
 static adz_tensor *read_stored(adz_gguf *file, const gguf_tensor *t)
 {
-    adz_tensor *stored = room_for(file, t);
+    adz_shape shape;
+    adz_dtype dtype;
+    if (!layout_of(file, t, &shape, &dtype)) {
+        return NULL;
+    }
+    if (adzi_gguf_is_mapped(file, t, dtype)) {
+        return adzi_gguf_mapped(file, t, shape, dtype);
+    }
+    adz_tensor *stored = adz_empty(shape, dtype);
     if (stored == NULL) {
         return NULL;
     }

@@ -71,7 +71,8 @@ struct adz_gguf {
     size_t n_values, *values_by_name;
     gguf_tensor *tensors;
     size_t n_tensors, *tensors_by_name;
-    uint64_t data; /* where the elements begin */
+    uint64_t data;            /* where the elements begin */
+    struct gguf_mapping *map; /* the file in memory; NULL: elements are read */
 };
 
 /** How the elements of a tensor are stored. */
@@ -87,6 +88,21 @@ const gguf_storage *adzi_gguf_storage_of(uint32_t type);
 
 /** The bytes of a number of the type; 0 for texts and arrays. */
 size_t adzi_gguf_width(gguf_type type);
+
+/** Maps an open file into memory, so that tensors whose elements are not converted are views of it.
+ * They keep the mapping. False with the error recorded. */
+bool adzi_gguf_map(adz_gguf *file);
+
+/** Releases the file's reference to its mapping; nothing without one. */
+void adzi_gguf_unmap(adz_gguf *file);
+
+/** Whether a tensor can be a view of the mapped file: the file is mapped, and the elements are at
+ * an address that suits the dtype. */
+bool adzi_gguf_is_mapped(const adz_gguf *file, const gguf_tensor *t, adz_dtype dtype);
+
+/** Such a view, borrowed from the scope; NULL with the error recorded. */
+adz_tensor *adzi_gguf_mapped(
+    const adz_gguf *file, const gguf_tensor *t, adz_shape shape, adz_dtype dtype);
 
 /** Reads the head of an open stream. False with the error recorded. */
 bool adzi_gguf_read_head(adz_gguf *file);

@@ -11,12 +11,16 @@
 
 #include "adze/ops/shape.h"
 #include "gguf/gguf.h"
+#include "pretrained/rope.h"
 
 typedef struct gguf_model {
     adz_gguf *file;
     const char *architecture; /* "llama", borrowed from the file */
     int64_t heads, key_heads;
+    bool has_factors; /* the configuration says what is in rope_freqs.weight */
 } gguf_model;
+
+static const char factors_name[] = "rope_freqs.weight";
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
@@ -72,11 +76,11 @@ static bool translate(char *out, const char *name, int to)
 /* Rows of llama's queries and keys in the order of transformers. */
 static adz_tensor *in_halves(adz_tensor *t, int64_t heads)
 {
-    if (t == NULL) {
-        return NULL;
+    if (t == NULL || adz_tensor_rank(t) < 1) {
+        return t; /* the caller refuses a number */
     }
     const adz_shape shape = adz_tensor_shape(t);
-    const int64_t rows = shape.sizes[0], width = shape.rank > 1 ? shape.sizes[1] : 1;
+    const int64_t rows = shape.sizes[0], width = rows > 0 ? adz_tensor_numel(t) / rows : 0;
     if (heads < 1 || rows % (2 * heads) != 0) {
         return t; /* the caller refuses this shape */
     }
@@ -84,22 +88,29 @@ static adz_tensor *in_halves(adz_tensor *t, int64_t heads)
     return adz_reshape(adz_permute(pairs, ADZ_DIMS(0, 2, 1, 3)), shape);
 }
 
-static adz_tensor *find(models_weights *weights, const char *name)
+static bool has_tensor(const gguf_model *m, const char *name)
+{
+    return adz_gguf_tensor_index(m->file, name) < adz_gguf_tensor_count(m->file);
+}
+
+static bool has(models_weights *weights, const char *name)
+{
+    char own[MODELS_NAME];
+    return translate(own, name, 1) && has_tensor(weights->user, own);
+}
+
+static adz_tensor *find(models_weights *weights, const char *name, bool as_stored)
 {
     gguf_model *m = weights->user;
     char own[MODELS_NAME];
-    if (!translate(own, name, 1) ||
-        adz_gguf_tensor_index(m->file, own) == adz_gguf_tensor_count(m->file)) {
-        return NULL;
+    translate(own, name, 1);
+    const bool queries = strstr(name, ".q_proj.") != NULL, keys = strstr(name, ".k_proj.") != NULL;
+    if (strcmp(m->architecture, "llama") != 0 || (!queries && !keys)) {
+        return adz_gguf_read(m->file, own, !as_stored);
     }
-    adz_tensor *t = adz_gguf_read(m->file, own, true);
-    if (strcmp(m->architecture, "llama") != 0) {
-        return t;
-    }
-    if (strstr(name, ".q_proj.") != NULL) {
-        return in_halves(t, m->heads);
-    }
-    return strstr(name, ".k_proj.") != NULL ? in_halves(t, m->key_heads) : t;
+    adz_scope *scope = adz_scope_open(); /* both orders live in it */
+    adz_tensor *t = adz_gguf_read(m->file, own, !as_stored);
+    return adz_scope_return(scope, in_halves(t, queries ? m->heads : m->key_heads));
 }
 
 static bool each(
@@ -109,6 +120,9 @@ static bool each(
     for (size_t i = 0; i < adz_gguf_tensor_count(m->file); ++i) {
         const char *own = adz_gguf_tensor_name_at(m->file, i);
         char name[MODELS_NAME];
+        if (strcmp(own, factors_name) == 0 && m->has_factors) {
+            continue;
+        }
         if (!visit(weights, translate(name, own, 0) ? name : own, user)) {
             return false;
         }
@@ -183,11 +197,6 @@ static bool whole(const gguf_model *m, const char *name, int64_t fallback, int64
            adz_gguf_integer(m->file, key, number) == ADZ_OK;
 }
 
-static bool has_tensor(const gguf_model *m, const char *name)
-{
-    return adz_gguf_tensor_index(m->file, name) < adz_gguf_tensor_count(m->file);
-}
-
 /* A real number, which a configuration has only if it is finite. */
 static bool finite_real(
     const models_weights *w, const gguf_model *m, const char *key, double *number)
@@ -202,13 +211,54 @@ static bool finite_real(
     return true;
 }
 
-/* Frequencies that are divided by a factor, and heads that are rotated in part. */
+/* Frequencies that are divided by one factor each, which only files of Llama 3 have. The file does
+ * not say how the factors were made. Those of Llama 3 follow from the largest one, and others are
+ * refused, because a configuration cannot say them. */
+static bool add_factors(
+    const models_weights *w, const gguf_model *m, json_t *config, int64_t width, double theta)
+{
+    models_rope rope = { .theta = theta, .factor = 1 };
+    adz_tensor *t = adz_gguf_read(m->file, factors_name, true);
+    const bool fits =
+        t != NULL && adz_tensor_rank(t) == 1 && width > 1 && adz_tensor_numel(t) == width / 2;
+    adz_tensor *plain = adzi_models_rope_frequencies(&rope, fits ? width : 0, ADZ_F64);
+    if (plain == NULL || t == NULL) {
+        return false;
+    }
+    const float *factors = fits ? adz_tensor_data_constant(t) : NULL;
+    for (int64_t i = 0; fits && i < width / 2; ++i) {
+        rope.factor = factors[i] > rope.factor ? factors[i] : rope.factor;
+    }
+    rope.llama3 = true;
+    rope.low_freq_factor = 1;
+    rope.high_freq_factor = 4;
+    rope.original_max_position_embeddings = 8192;
+    adz_tensor *scaled = adzi_models_rope_frequencies(&rope, fits ? width : 0, ADZ_F64);
+    const double *before = adz_tensor_data_constant(plain);
+    const double *after = scaled != NULL ? adz_tensor_data_constant(scaled) : NULL;
+    bool good = fits && after != NULL && isfinite(rope.factor);
+    for (int64_t i = 0; good && i < width / 2; ++i) {
+        good = fabs((double)factors[i] * after[i] - before[i]) <= 1e-4 * before[i];
+    }
+    if (!good) {
+        adz_error_format(w->op, ADZ_ERR_UNSUPPORTED,
+            "%s: tensor %s has other factors than those of Llama 3 for heads of %lld features",
+            w->file, factors_name, (long long)width);
+        return false;
+    }
+    return json_object_set_new(config, "rope_scaling",
+               json_pack("{s:s, s:f, s:f, s:f, s:i}", "rope_type", "llama3", "factor", rope.factor,
+                   "low_freq_factor", rope.low_freq_factor, "high_freq_factor",
+                   rope.high_freq_factor, "original_max_position_embeddings", 8192)) == 0;
+}
+
+/* Frequencies that are divided by factors, and heads that are rotated in part. */
 static bool add_rope(const models_weights *w, gguf_model *m, json_t *config)
 {
     char key[MODELS_NAME];
     int64_t width, rotated, hidden;
     const char *type = "none";
-    double factor = 1;
+    double factor = 1, theta = 10000;
     if (!whole(m, "embedding_length", 0, &hidden) ||
         !whole(m, "attention.key_length", m->heads > 0 ? hidden / m->heads : 0, &width) ||
         !whole(m, "rope.dimension_count", width, &rotated)) {
@@ -223,6 +273,11 @@ static bool add_rope(const models_weights *w, gguf_model *m, json_t *config)
     if (adz_gguf_kind_of(m->file, key_of(key, m, "rope.scaling.type")) != ADZ_GGUF_KIND_NONE &&
         (type = adz_gguf_text(m->file, key)) == NULL) {
         return false;
+    }
+    if (strcmp(type, "none") == 0 && has_tensor(m, factors_name)) {
+        return (adz_gguf_kind_of(m->file, key_of(key, m, "rope.freq_base")) == ADZ_GGUF_KIND_NONE ||
+                   finite_real(w, m, key, &theta)) &&
+               (m->has_factors = add_factors(w, m, config, width, theta));
     }
     if (strcmp(type, "none") == 0) {
         return true;
@@ -299,9 +354,12 @@ static json_t *config_of(const models_weights *w, gguf_model *m)
 json_t *adzi_models_gguf_open(models_weights *weights, const char *path)
 {
     gguf_model *m = weights->user = adzi_models_alloc(sizeof *m);
+    weights->has = has;
     weights->find = find;
     weights->each = each;
-    if (m == NULL || (m->file = adz_gguf_open(path)) == NULL) {
+    weights->blocks = true;
+    if (m == NULL || (m->file = adz_gguf_open(path)) == NULL ||
+        (weights->map && !adzi_gguf_map(m->file))) {
         return NULL;
     }
     json_t *config = config_of(weights, m);

@@ -25,6 +25,10 @@ typedef struct {
     bool tie_word_embeddings, attention_bias, mlp_bias, use_sliding_window;
 } decoder_config;
 
+/* The table of frequencies takes memory by the features of a head, which a file without layers does
+ * not show. */
+enum { MOST_HEAD_DIM = 1 << 16 };
+
 /* Entries that all three families have, with the defaults of transformers. */
 #define COMMON_ROWS                                                                              \
     MODELS_SIZE(decoder_config, vocab_size), MODELS_SIZE(decoder_config, hidden_size),           \
@@ -88,9 +92,9 @@ static bool read_config(const family *f, const models_json *config, decoder_conf
         c->head_dim = c->hidden_size / c->num_attention_heads;
     }
     if (c->num_attention_heads % c->num_key_value_heads != 0 || c->head_dim % 2 != 0 ||
-        c->head_dim == 0) {
+        c->head_dim == 0 || c->head_dim > MOST_HEAD_DIM) {
         adzi_models_json_fail(config, ADZ_ERR_FORMAT,
-            "has %lld heads for %lld of keys, and %lld features for each: heads must divide, and features be even",
+            "has %lld heads for %lld of keys, and %lld features for each: heads must divide, and features be even and at most 65536",
             (long long)c->num_attention_heads, (long long)c->num_key_value_heads,
             (long long)c->head_dim);
         return false;

@@ -170,8 +170,8 @@ adz_shape adzi_models_gpt2_cache_shape(const adz_module *module, int64_t batch, 
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-/* Takes all weights of the stack once, so that the file has shown their memory before it is asked
- * for. */
+/* Whether the file has all weights of the stack, so that it has shown their memory before it is
+ * asked for. */
 static bool check_weights(models_weights *w, const char *body, const gpt2_config *c)
 {
     const int64_t n = c->n_embd;
@@ -185,20 +185,20 @@ static bool check_weights(models_weights *w, const char *body, const gpt2_config
         { "mlp.c_proj", ADZ_SHAPE(4 * n, n), ADZ_SHAPE(n) } };
     char path[MODELS_NAME], layer[MODELS_NAME];
     bool good =
-        adzi_models_take(w, adzi_models_join(path, body, "wte"), "weight",
-            ADZ_SHAPE(c->vocab_size, n)) != NULL &&
-        adzi_models_take(w, adzi_models_join(path, body, "wpe"), "weight",
-            ADZ_SHAPE(c->n_positions, n)) != NULL &&
-        adzi_models_take(w, adzi_models_join(path, body, "ln_f"), "weight", ADZ_SHAPE(n)) != NULL &&
-        adzi_models_take(w, adzi_models_join(path, body, "ln_f"), "bias", ADZ_SHAPE(n)) != NULL;
+        adzi_models_check_weight(
+            w, adzi_models_join(path, body, "wte"), "weight", ADZ_SHAPE(c->vocab_size, n)) &&
+        adzi_models_check_weight(
+            w, adzi_models_join(path, body, "wpe"), "weight", ADZ_SHAPE(c->n_positions, n)) &&
+        adzi_models_check_weight(w, adzi_models_join(path, body, "ln_f"), "weight", ADZ_SHAPE(n)) &&
+        adzi_models_check_weight(w, adzi_models_join(path, body, "ln_f"), "bias", ADZ_SHAPE(n));
     for (int64_t i = 0; i < c->n_layer && good; ++i) {
         char number[32];
         snprintf(number, sizeof number, "h.%lld", (long long)i);
         adzi_models_join(layer, body, number);
         for (size_t k = 0; k < sizeof parts / sizeof *parts && good; ++k) {
             adzi_models_join(path, layer, parts[k].name);
-            good = adzi_models_take(w, path, "weight", parts[k].weight) != NULL &&
-                   adzi_models_take(w, path, "bias", parts[k].bias) != NULL;
+            good = adzi_models_check_weight(w, path, "weight", parts[k].weight) &&
+                   adzi_models_check_weight(w, path, "bias", parts[k].bias);
         }
     }
     return good;
@@ -210,8 +210,10 @@ static bool replace(models_weights *w, adz_module *module, const char *path)
     for (size_t i = 0; i < adz_module_parameter_count(module); ++i) {
         adz_tensor *own = adz_module_parameter_at(module, i);
         const char *name = adz_module_parameter_name_at(module, i);
-        adz_tensor *t =
-            models_is_none(own) ? own : adzi_models_take(w, path, name, adz_tensor_shape(own));
+        const bool stored = (adz_module_type_of(module)->half_parameters >> i & 1) != 0;
+        adz_tensor *t = models_is_none(own) ? own
+                        : stored ? adzi_models_take_stored(w, path, name, adz_tensor_shape(own))
+                                 : adzi_models_take(w, path, name, adz_tensor_shape(own));
         if (t == NULL ||
             (!models_is_none(own) && adz_module_set_parameter(module, name, t) == NULL)) {
             return false;

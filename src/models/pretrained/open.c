@@ -16,6 +16,8 @@ static const char op[] = "adz_pretrained_open";
 
 static const adz_field fields[] = {
     ADZ_FIELD_PARAMETER_DTYPE(adz_pretrained_options),
+    ADZ_FIELD(adz_pretrained_options, as_stored, .value = false),
+    ADZ_FIELD(adz_pretrained_options, map, .value = false),
 };
 
 ADZ_OPTIONS_TABLE(adz_pretrained_options, ADZ_PRETRAINED_OPTIONS, fields)
@@ -109,12 +111,19 @@ adz_module *adz_pretrained_open(const char *folder, const adz_pretrained_options
     if (!adz_options_take(op, &adz_pretrained_options_table, &o, options)) {
         return NULL;
     }
+    if (o.as_stored && o.dtype != ADZ_F32) {
+        return models_fail(op, ADZ_ERR_ARGUMENT,
+            "as_stored needs the dtype float32, in which stored weights compute, not %s",
+            adz_dtype_name(o.dtype));
+    }
     const bool gguf = adzi_models_ends_in(folder, ".gguf");
     if (snprintf(path, sizeof path, gguf ? "%s" : "%s/config.json", folder) >= PATH) {
         return models_fail(op, ADZ_ERR_ARGUMENT, "the path of the folder is too long");
     }
     adz_scope *scope = adz_scope_open();
-    models_weights weights = { .op = op, .file = folder, .dtype = o.dtype };
+    models_weights weights = {
+        .op = op, .file = folder, .dtype = o.dtype, .as_stored = o.as_stored, .map = o.map
+    };
     json_t *root =
         gguf ? adzi_models_gguf_open(&weights, path) : adzi_models_json_load(op, path, MOST_CONFIG);
     const models_json config = adzi_models_json_root(op, path, root);

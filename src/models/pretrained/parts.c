@@ -33,7 +33,7 @@ adz_module *adzi_models_linear(
     adz_linear_options o = ADZ_LINEAR_OPTIONS;
     o.bias = bias;
     o.dtype = weights->dtype;
-    adz_tensor *w = adzi_models_take(weights, path, "weight", ADZ_SHAPE(out, in));
+    adz_tensor *w = adzi_models_take_stored(weights, path, "weight", ADZ_SHAPE(out, in));
     adz_tensor *b = bias ? adzi_models_take(weights, path, "bias", ADZ_SHAPE(out)) : ADZ_NONE;
     adz_module *self = w != NULL && b != NULL ? adz_linear_new(0, 0, &o) : NULL;
     const bool good = self != NULL && adz_module_set_parameter(self, "weight", w) != NULL &&
@@ -47,13 +47,18 @@ adz_module *adzi_models_head(models_weights *w, adz_tensor *table, bool tied)
     if (table == NULL) {
         return NULL;
     }
+    const int64_t rows = adz_tensor_size(table, 0);
+    const int64_t width =
+        adz_tensor_size(table, 1) * (adz_tensor_dtype(table) == ADZ_U8 ? ADZ_Q8_0_VALUES : 1);
     if (!tied) {
-        return adzi_models_linear(
-            w, path, adz_tensor_size(table, 1), adz_tensor_size(table, 0), false);
+        return adzi_models_linear(w, path, width, rows, false);
     }
     if (adzi_models_has(w, path, "weight")) { /* some files have it twice */
-        adz_tensor *own = adzi_models_take(w, path, "weight", adz_tensor_shape(table));
-        if (own == NULL || !adz_equal(own, table)) {
+        adz_tensor *own = adzi_models_take_stored(w, path, "weight", ADZ_SHAPE(rows, width));
+        if (own == NULL) {
+            return NULL;
+        }
+        if (!adz_equal(own, table)) {
             return models_fail(w->op, ADZ_ERR_FORMAT,
                 "%s: lm_head.weight is not the weight of the tokens, but config.json ties both",
                 w->file);
@@ -117,7 +122,7 @@ static const adz_module_type table_type = { .size = sizeof(adz_module_type),
 adz_module *adzi_models_table(
     models_weights *weights, const char *path, int64_t rows, int64_t width, int64_t padding)
 {
-    adz_tensor *w = adzi_models_take(weights, path, "weight", ADZ_SHAPE(rows, width));
+    adz_tensor *w = adzi_models_take_stored(weights, path, "weight", ADZ_SHAPE(rows, width));
     adz_module *self = w != NULL ? adz_module_new(&table_type, sizeof(table_state)) : NULL;
     if (self != NULL) {
         *(table_state *)models_state(self) = (table_state){ padding };

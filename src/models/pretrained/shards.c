@@ -14,15 +14,27 @@ typedef struct shards {
     adz_safetensors **file;
 } shards;
 
-static adz_tensor *find(models_weights *weights, const char *name)
+/* The file that has a tensor; `count` if there is none. */
+static size_t file_of(const shards *s, const char *name)
+{
+    size_t i = 0;
+    while (i < s->count && !adz_safetensors_has(s->file[i], name)) {
+        ++i;
+    }
+    return i;
+}
+
+static bool has(models_weights *weights, const char *name)
 {
     const shards *s = weights->user;
-    for (size_t i = 0; i < s->count; ++i) {
-        if (adz_safetensors_has(s->file[i], name)) {
-            return adz_safetensors_get(s->file[i], name);
-        }
-    }
-    return NULL;
+    return file_of(s, name) < s->count;
+}
+
+static adz_tensor *find(models_weights *weights, const char *name, bool as_stored)
+{
+    const shards *s = weights->user;
+    (void)as_stored; /* files have no blocks */
+    return adz_safetensors_get(s->file[file_of(s, name)], name);
 }
 
 static bool each(
@@ -58,7 +70,9 @@ static bool read_file(models_weights *weights, const char *folder, const char *n
     if (!path_of(weights, path, folder, name)) {
         return false;
     }
-    s->file[s->count] = adz_safetensors_load(path, NULL);
+    adz_safetensors_options o = ADZ_SAFETENSORS_OPTIONS;
+    o.map = weights->map;
+    s->file[s->count] = adz_safetensors_load(path, &o);
     if (s->file[s->count] == NULL) {
         return false;
     }
@@ -173,6 +187,7 @@ static bool exists(const char *path)
 bool adzi_models_folder_open(models_weights *weights, const char *folder)
 {
     char one[PATH], index[PATH];
+    weights->has = has;
     weights->find = find;
     weights->each = each;
     shards *s = weights->user =

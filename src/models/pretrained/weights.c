@@ -17,26 +17,51 @@ static bool is_float(adz_dtype dtype)
     return dtype == ADZ_F32 || dtype == ADZ_F64 || dtype == ADZ_F16 || dtype == ADZ_BF16;
 }
 
-adz_tensor *adzi_models_take(
-    models_weights *weights, const char *path, const char *last, adz_shape shape)
+/* The shape of a weight that may be in blocks of Q8_0. */
+static adz_shape shape_of(const models_weights *weights, const adz_tensor *t)
 {
-    char name[MODELS_NAME];
-    adzi_models_join(name, path, last);
-    adz_tensor *t = weights->find(weights, name);
-    if (t == NULL) {
+    adz_shape shape = adz_tensor_shape(t);
+    if (weights->blocks && adz_tensor_dtype(t) == ADZ_U8 && shape.rank > 1) {
+        shape.rank -= 1;
+        shape.sizes[shape.rank - 1] *= ADZ_Q8_0_VALUES;
+    }
+    return shape;
+}
+
+/* Finds a weight, which must have this shape; NULL with the error recorded. */
+static adz_tensor *find(models_weights *weights, const char *name, adz_shape shape, bool as_stored)
+{
+    if (!weights->has(weights, name)) {
         return models_fail(weights->op, ADZ_ERR_FORMAT,
             "%s: there is no tensor %s, which config.json asks for", weights->file, name);
     }
-    const adz_shape own = adz_tensor_shape(t);
+    adz_tensor *t = weights->find(weights, name, as_stored);
+    if (t == NULL) {
+        return NULL;
+    }
+    const adz_shape own = shape_of(weights, t);
     if (own.rank != shape.rank ||
         memcmp(own.sizes, shape.sizes, (size_t)own.rank * sizeof *own.sizes) != 0) {
         return models_fail(weights->op, ADZ_ERR_FORMAT,
             "%s: tensor %s is %s, but config.json makes it %s", weights->file, name,
-            adz_text_shape(t), adz_text_sizes(shape));
+            adz_text_sizes(own), adz_text_sizes(shape));
     }
-    if (!is_float(adz_tensor_dtype(t))) {
+    const bool blocks = weights->blocks && adz_tensor_dtype(t) == ADZ_U8;
+    if (!is_float(adz_tensor_dtype(t)) && !blocks) {
         return models_fail(weights->op, ADZ_ERR_UNSUPPORTED, "%s: tensor %s is %s, but no float",
             weights->file, name, adz_dtype_name(adz_tensor_dtype(t)));
+    }
+    return t;
+}
+
+/* Takes a weight; whether it keeps half precision and blocks. */
+static adz_tensor *take(
+    models_weights *weights, const char *path, const char *last, adz_shape shape, bool as_stored)
+{
+    char name[MODELS_NAME];
+    adz_tensor *t = find(weights, adzi_models_join(name, path, last), shape, as_stored);
+    if (t == NULL) {
+        return NULL;
     }
     if (weights->taken == NULL) {
         weights->taken = json_object();
@@ -45,13 +70,38 @@ adz_tensor *adzi_models_take(
         return models_fail(
             weights->op, ADZ_ERR_MEMORY, "%s: memory for names was refused", weights->file);
     }
-    return adz_to(t, weights->dtype);
+    const adz_dtype dtype = adz_tensor_dtype(t);
+    const bool stays = as_stored && (dtype == ADZ_F16 || dtype == ADZ_BF16 || dtype == ADZ_U8);
+    return stays ? t : adz_to(t, weights->dtype);
+}
+
+adz_tensor *adzi_models_take(
+    models_weights *weights, const char *path, const char *last, adz_shape shape)
+{
+    return take(weights, path, last, shape, false);
+}
+
+adz_tensor *adzi_models_take_stored(
+    models_weights *weights, const char *path, const char *last, adz_shape shape)
+{
+    return take(weights, path, last, shape, weights->as_stored);
+}
+
+bool adzi_models_check_weight(
+    models_weights *weights, const char *path, const char *last, adz_shape shape)
+{
+    char name[MODELS_NAME];
+    adz_scope *scope = adz_scope_open();
+    const bool good =
+        find(weights, adzi_models_join(name, path, last), shape, weights->as_stored) != NULL;
+    adz_scope_close(scope);
+    return good;
 }
 
 bool adzi_models_has(models_weights *weights, const char *path, const char *last)
 {
     char name[MODELS_NAME];
-    return weights->find(weights, adzi_models_join(name, path, last)) != NULL;
+    return weights->has(weights, adzi_models_join(name, path, last));
 }
 
 static bool is_taken(models_weights *weights, const char *name, void *user)

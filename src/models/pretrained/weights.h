@@ -18,23 +18,39 @@ enum { MODELS_NAME = 256 }; /* bytes of a weight's name */
 
 typedef struct models_weights models_weights;
 
-/** Where weights come from. Fill the first five members; adzi_models_weights_end ends `taken`. */
+/** Where weights come from. adzi_models_weights_end ends `taken`; the source fills what follows
+ * it. */
 struct models_weights {
     const char *op;   /* for messages */
     const char *file; /* for messages: the file or folder of the weights */
     adz_dtype dtype;  /* of the parameters, ADZ_F32 or ADZ_F64 */
-    /* The tensor of a name, borrowed; NULL, without an error, if there is none. */
-    adz_tensor *(*find)(models_weights *weights, const char *name);
+    bool as_stored;   /* weights stay as the file has them, where their module reads that */
+    bool map;         /* the files are mapped, and not copied */
+    json_t *taken;    /* an object with the names that were taken */
+    void *user;       /* of the source */
+    /* Whether there is a tensor of a name. */
+    bool (*has)(models_weights *weights, const char *name);
+    /* The tensor of a name that is there, borrowed; NULL with the error recorded. With `as_stored`
+     * Q8_0[H, D] is u8[H, D / 32, 34]; else it is f32. */
+    adz_tensor *(*find)(models_weights *weights, const char *name, bool as_stored);
     /* Calls `visit` with each name, until it returns false. */
     bool (*each)(models_weights *weights, bool (*visit)(models_weights *, const char *name, void *),
         void *user);
-    json_t *taken; /* an object with the names that were taken */
-    void *user;    /* of the source */
+    bool blocks; /* `find` may return blocks of Q8_0 */
 };
 
 /** Takes the weight "PATH.LAST", which must have this shape. Returns it in weights->dtype, borrowed
  * from the scope; NULL with the error recorded. */
 adz_tensor *adzi_models_take(
+    models_weights *weights, const char *path, const char *last, adz_shape shape);
+
+/** Takes a weight whose module reads half precision and blocks of Q8_0. With weights->as_stored it
+ * is returned as the file has it, else as adzi_models_take does. */
+adz_tensor *adzi_models_take_stored(
+    models_weights *weights, const char *path, const char *last, adz_shape shape);
+
+/** Whether the weight "PATH.LAST" is there and has this shape. False with the error recorded. */
+bool adzi_models_check_weight(
     models_weights *weights, const char *path, const char *last, adz_shape shape);
 
 /** Whether there is a weight "PATH.LAST". */

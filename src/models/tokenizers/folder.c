@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "gguf/tokenizer.h"
 #include "legacy.h"
 #include "models.h"
 
@@ -74,6 +75,10 @@ adz_tokenizer *adz_pretrained_tokenizer_open(
     if (stat(path, &about) != 0) {
         refuse(path);
         return NULL;
+    }
+    const size_t length = strlen(path);
+    if (S_ISREG(about.st_mode) && length > 5 && strcmp(path + length - 5, ".gguf") == 0) {
+        return adzi_gguf_tokenizer(op, path, options);
     }
     if (S_ISDIR(about.st_mode) && !adzi_tok_has(path, "tokenizer.json") &&
         (adzi_tok_has(path, "vocab.txt") || adzi_tok_has(path, "vocab.json"))) {

@@ -136,11 +136,34 @@ static bool enter_merge(adzi_tok *t, const models_json *at, uint32_t rank, adzi_
     return id >= 0;
 }
 
+/* The rank of a merge: that in a list of ranks, or its position. False with the error recorded. */
+static bool rank_of(const models_json *ranks, size_t i, uint32_t *rank)
+{
+    int64_t number = (int64_t)i;
+    if (!adzi_tok_is_null(ranks)) {
+        const models_json at = adzi_models_json_at(ranks, i);
+        if (!adzi_models_json_whole_of(&at, 0, INT32_MAX, &number)) {
+            return false;
+        }
+    }
+    *rank = (uint32_t)number;
+    return true;
+}
+
+/* Merges, and "merge_ranks", which other libraries do not have: tokenizers of GGUF files have
+ * several merges of one rank, of which the leftmost pair is merged first. */
 static bool read_merges(adzi_tok *t, const models_json *model)
 {
     const models_json merges = adzi_models_json_member(model, "merges");
-    size_t n = 0, slots = 64;
-    if (!adzi_models_json_count(&merges, &n)) {
+    const models_json ranks = adzi_models_json_member(model, "merge_ranks");
+    size_t n = 0, n_ranks = 0, slots = 64;
+    if (!adzi_models_json_count(&merges, &n) ||
+        (!adzi_tok_is_null(&ranks) && !adzi_models_json_count(&ranks, &n_ranks))) {
+        return false;
+    }
+    if (!adzi_tok_is_null(&ranks) && n_ranks != n) {
+        adzi_models_json_fail(
+            &ranks, ADZ_ERR_FORMAT, "has %zu elements for %zu merges", n_ranks, n);
         return false;
     }
     while (slots < 2 * n) {
@@ -158,7 +181,8 @@ static bool read_merges(adzi_tok *t, const models_json *model)
     bool good = true;
     for (size_t i = 0; i < n && good; ++i) {
         const models_json merge = adzi_models_json_at(&merges, i);
-        good = enter_merge(t, &merge, (uint32_t)i, &joined);
+        uint32_t rank = 0;
+        good = rank_of(&ranks, i, &rank) && enter_merge(t, &merge, rank, &joined);
     }
     adzi_tok_free(joined.at);
     return good;
@@ -202,7 +226,7 @@ static bool read_bpe(adzi_tok *t, const models_json *model)
 {
     static const char *const known[] = { "type", "dropout", "unk_token",
         "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback",
-        "ignore_merges", "vocab", "merges", NULL };
+        "ignore_merges", "vocab", "merges", "merge_ranks", NULL };
     adzi_tok_model *m = &t->model;
     const models_json dropout = adzi_models_json_member(model, "dropout");
     const models_json unknown = adzi_models_json_member(model, "unk_token");

@@ -164,6 +164,27 @@ static size_t number(const char *at, const char *end)
     return (size_t)(run_of(at, end, CLASS_NUMBER, false, 1) - at);
 }
 
+/* [0-9][0-9][0-9] */
+static size_t three_digits(const char *at, const char *end)
+{
+    size_t n = 0;
+    while (n < 3 && at + n < end && at[n] >= '0' && at[n] <= '9') {
+        ++n;
+    }
+    return n == 3 ? n : 0;
+}
+
+/* [\p{P}\$\+<=>\^~\|]+ : the class PUNCTUATION has the grave accent, too. */
+static size_t signs(const char *at, const char *end)
+{
+    const char *stop = at;
+    size_t bytes;
+    while ((look(stop, end, &bytes) & CLASS_PUNCTUATION) != 0 && *stop != '`') {
+        stop += bytes;
+    }
+    return (size_t)(stop - at);
+}
+
 /* \s+ */
 static size_t white_space(const char *at, const char *end)
 {
@@ -192,6 +213,8 @@ adzi_tok_pattern adzi_tok_pattern_of(const char *expression)
         { "\\p{N}{1,3}", three_numbers },
         { "\\p{N}+", numbers },
         { "\\p{N}", number },
+        { "[0-9][0-9][0-9]", three_digits },
+        { "[\\p{P}\\$\\+<=>\\^~\\|]+", signs },
         { "\\s+", white_space },
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {

@@ -1,0 +1,325 @@
+/* Tokenizers of GGUF files that the test writes. */
+#include "tokenizers.h"
+
+#include <math.h>
+
+#include "gguf_writer.h"
+#include "temporary.h"
+
+#define KEY(name) "tokenizer.ggml." name
+
+enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER = 4, UNUSED = 5, BYTE = 6, MOST = 24 };
+
+/* A token of a file. */
+typedef struct {
+    const char *text;
+    int type;
+    float score;
+} token;
+
+/* What a file says. */
+typedef struct {
+    const char *model, *pre;
+    token tokens[MOST];
+    const char *merges[8]; /* none: no list of merges */
+    const char *flags[4];  /* values that are true; "-" before the name: false */
+    int bos, eos;          /* -1: the file has none */
+} vocabulary;
+
+static void texts(writer *w, const char *name, uint64_t n)
+{
+    key(w, name, 9);
+    number(w, 8, 4);
+    number(w, n, 8);
+}
+
+static void numbers(writer *w, const char *name, unsigned type, uint64_t n)
+{
+    key(w, name, 9);
+    number(w, type, 4);
+    number(w, n, 8);
+}
+
+static void integer(writer *w, const char *name, int value)
+{
+    key(w, name, 4);
+    number(w, (uint64_t)value, 4);
+}
+
+static const char *written(const vocabulary *v)
+{
+    static writer w;
+    static char path[512];
+    size_t n = 0, merges = 0, flags = 0;
+    while (n < MOST && v->tokens[n].text != NULL) {
+        ++n;
+    }
+    while (merges < 8 && v->merges[merges] != NULL) {
+        ++merges;
+    }
+    while (flags < 4 && v->flags[flags] != NULL) {
+        ++flags;
+    }
+    w.size = 0;
+    head(
+        &w, 0, 4 + (size_t)(v->pre != NULL) + (merges > 0) + flags + (v->bos >= 0) + (v->eos >= 0));
+    key(&w, KEY("model"), 8);
+    text(&w, v->model);
+    if (v->pre != NULL) {
+        key(&w, KEY("pre"), 8);
+        text(&w, v->pre);
+    }
+    texts(&w, KEY("tokens"), n);
+    for (size_t i = 0; i < n; ++i) {
+        text(&w, v->tokens[i].text);
+    }
+    numbers(&w, KEY("token_type"), 5, n);
+    for (size_t i = 0; i < n; ++i) {
+        number(&w, (uint64_t)v->tokens[i].type, 4);
+    }
+    numbers(&w, KEY("scores"), 6, n);
+    for (size_t i = 0; i < n; ++i) {
+        put(&w, &v->tokens[i].score, 4);
+    }
+    if (merges > 0) {
+        texts(&w, KEY("merges"), merges);
+    }
+    for (size_t i = 0; i < merges; ++i) {
+        text(&w, v->merges[i]);
+    }
+    for (size_t i = 0; i < flags; ++i) {
+        const bool off = v->flags[i][0] == '-';
+        char name[64];
+        snprintf(name, sizeof name, KEY("%s"), v->flags[i] + off);
+        key(&w, name, 7);
+        number(&w, !off, 1);
+    }
+    if (v->bos >= 0) {
+        integer(&w, KEY("bos_token_id"), v->bos);
+    }
+    if (v->eos >= 0) {
+        integer(&w, KEY("eos_token_id"), v->eos);
+    }
+    snprintf(path, sizeof path, "%s", temporary_path("tokenizer.gguf"));
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(w.bytes, 1, w.size, file), w.size);
+    fclose(file);
+    return path;
+}
+
+static adz_tokenizer *opened(const vocabulary *v)
+{
+    adz_tokenizer *t = adz_pretrained_tokenizer_open(written(v), NULL);
+    assert_non_null(t);
+    return t;
+}
+
+static void refuse(const vocabulary *v, adz_status code, const char *says)
+{
+    assert_null(adz_pretrained_tokenizer_open(written(v), NULL));
+    expect_error(code, says);
+}
+
+static adz_tensor *encoded(const adz_tokenizer *t, const char *text)
+{
+    return adz_tokenizer_encode(t, text, strlen(text));
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------- */
+
+/* G with a dot stands for a space. */
+static const vocabulary bytes = { "gpt2", "gpt-2",
+    { { "a", NORMAL, 0 }, { "b", NORMAL, 0 }, { "\xc4\xa0", NORMAL, 0 },
+        { "\xc4\xa0"
+          "b",
+            NORMAL, 0 },
+        { "ab", NORMAL, 0 }, { "<end>", CONTROL, 0 }, { "<tool>", USER, 0 }, { "1", NORMAL, 0 },
+        { "11", NORMAL, 0 }, { "111", NORMAL, 0 } },
+    { "a b", "\xc4\xa0 b", "1 1", "11 1" }, { NULL }, 5, 5 };
+
+static void bytes_are_merged(void **state)
+{
+    (void)state;
+    vocabulary v = bytes;
+    adz_tokenizer *t = opened(&v);
+    ADZ_SCOPE
+    {
+        IDS(encoded(t, "ab b<end>a<tool>"), 4, 3, 5, 0, 6);
+        IDS(encoded(t, "1111"), 8, 8);
+        char back[32];
+        adz_tensor *ids = encoded(t, "ab b<end>a<tool>");
+        adz_tokenizer_decode(t, ids, back, sizeof back);
+        assert_string_equal(back, "ab ba<tool>"); /* special tokens are left out */
+    }
+    adz_tokenizer_free(&t);
+}
+
+/* Pre-tokenizers cut numbers in different ways, and Llama 3 begins a text with a token. */
+static void pre_tokenizers_differ(void **state)
+{
+    (void)state;
+    vocabulary v = bytes;
+    ADZ_SCOPE
+    {
+        v.pre = "qwen2";
+        adz_tokenizer *t = opened(&v);
+        IDS(encoded(t, "1111"), 7, 7, 7, 7);
+        adz_tokenizer_free(&t);
+        v.pre = "smollm";
+        t = opened(&v);
+        IDS(encoded(t, "1111 b"), 7, 7, 7, 7, 3);
+        adz_tokenizer_free(&t);
+        v.pre = "default";
+        t = opened(&v);
+        IDS(encoded(t, "11111"), 9, 8);
+        adz_tokenizer_free(&t);
+        v.pre = "llama-bpe";
+        t = opened(&v);
+        IDS(encoded(t, "ab"), 5, 4);
+        adz_tokenizer_free(&t);
+        v.flags[0] = "-add_bos_token";
+        v.flags[1] = "add_eos_token";
+        t = opened(&v);
+        IDS(encoded(t, "ab"), 4, 5);
+        adz_tokenizer_free(&t);
+    }
+}
+
+/* ---- scores --------------------------------------------------------------------------------- */
+
+#define SIGN "\xe2\x96\x81"
+
+/* "bc" is better than "ab". */
+static const vocabulary scores = { "llama", NULL,
+    { { "<unk>", UNKNOWN, 0 }, { "<s>", CONTROL, 0 }, { "</s>", CONTROL, 0 }, { "<0xC3>", BYTE, 0 },
+        { "<0xA9>", BYTE, 0 }, { SIGN, NORMAL, -9 }, { "a", NORMAL, -10 }, { "b", NORMAL, -11 },
+        { "c", NORMAL, -12 }, { "ab", NORMAL, -2 }, { "bc", NORMAL, -1 }, { SIGN "a", NORMAL, -5 },
+        { "aa", NORMAL, -3 }, { "aaa", NORMAL, -4 }, { "[PAD]", UNUSED, -1000 } },
+    { NULL }, { NULL }, 1, 2 };
+
+static void scores_are_merged(void **state)
+{
+    (void)state;
+    adz_tokenizer *t = opened(&scores);
+    ADZ_SCOPE
+    {
+        IDS(encoded(t, "abc"), 1, 11, 10);
+        IDS(encoded(t, "ab"), 1, 5, 9);
+        IDS(encoded(t, "b<unk>b"), 1, 5, 7, 0, 5, 7);
+        IDS(encoded(t, "b\xc3\xa9"), 1, 5, 7, 3, 4); /* bytes */
+        IDS(encoded(t, "bdd"), 1, 5, 7, 0);          /* unknown characters are one token */
+        IDS(encoded(t, ""), 1);
+        char back[32];
+        adz_tokenizer_decode(t, encoded(t, "ab \xc3\xa9"), back, sizeof back);
+        assert_string_equal(back, "ab \xc3\xa9");
+    }
+    adz_tokenizer_free(&t);
+}
+
+/* Of equal scores the leftmost pair comes first, wherever the tokens stand in the file, in short
+ * texts and in long ones. A tokenizer that was saved does the same. */
+static void ties_go_to_the_left(void **state)
+{
+    (void)state;
+    vocabulary v = scores;
+    v.tokens[9] = (token){ "bc", NORMAL, -1 };
+    v.tokens[10] = (token){ "ab", NORMAL, -1 };
+    v.flags[0] = "-add_space_prefix";
+    v.flags[1] = "-add_bos_token";
+    adz_tokenizer *t = opened(&v);
+    ADZ_SCOPE
+    {
+        IDS(encoded(t, "cabc"), 8, 10, 8);
+        adz_tensor *saved = adz_tokenizer_to_memory(t);
+        adz_tokenizer *again = adz_pretrained_tokenizer_from_memory(
+            adz_tensor_data_constant(saved), (size_t)adz_tensor_numel(saved), NULL);
+        assert_non_null(again);
+        IDS(encoded(again, "cabc"), 8, 10, 8);
+        adz_tokenizer_free(&again);
+        enum { TIMES = 40 };
+        char text[4 * TIMES + 1] = { 0 };
+        for (size_t i = 0; i < TIMES; ++i) {
+            memcpy(text + 4 * i, "cabc", 4);
+        }
+        adz_tensor *ids = encoded(t, text);
+        assert_int_equal(adz_tensor_numel(ids), 3 * TIMES);
+        for (size_t i = 0; i < TIMES; ++i) {
+            assert_int_equal(adz_tensor_data_i64(ids)[3 * i + 1], 10);
+        }
+    }
+    adz_tokenizer_free(&t);
+}
+
+/* ---- bad files ------------------------------------------------------------------------------ */
+
+static void bad_files_are_refused(void **state)
+{
+    (void)state;
+    vocabulary v = bytes;
+    v.model = "bert";
+    refuse(&v, ADZ_ERR_UNSUPPORTED, "tokenizer.ggml.model is \"bert\", but gpt2 and llama");
+    v = bytes;
+    v.pre = "tekken";
+    refuse(&v, ADZ_ERR_UNSUPPORTED, "tokenizer.ggml.pre is the pre-tokenizer \"tekken\"");
+    v.pre = NULL;
+    refuse(&v, ADZ_ERR_UNSUPPORTED, "there is no value tokenizer.ggml.pre");
+    v = bytes;
+    v.merges[0] = NULL;
+    refuse(&v, ADZ_ERR_ARGUMENT, "there is no value tokenizer.ggml.merges");
+    v = bytes;
+    v.merges[3] = "11 b";
+    refuse(&v, ADZ_ERR_FORMAT, "names the token \"11b\"");
+    v = bytes;
+    v.tokens[3].text = "a";
+    refuse(&v, ADZ_ERR_FORMAT, "tokenizer.ggml.tokens: token 3 is there twice");
+    v.tokens[3].text = "\xff";
+    refuse(&v, ADZ_ERR_FORMAT, "tokenizer.ggml.tokens: token 3 is no text in UTF-8");
+    v.tokens[3].text = "";
+    refuse(&v, ADZ_ERR_FORMAT, "tokenizer.ggml.tokens: token 3 is empty");
+    v = bytes;
+    v.tokens[2].type = 7;
+    refuse(&v, ADZ_ERR_FORMAT, "tokenizer.ggml.token_type of token 2 is 7");
+    v = bytes;
+    v.flags[0] = "add_eos_token";
+    v.eos = 99;
+    refuse(&v, ADZ_ERR_FORMAT, "tokenizer.ggml.eos_token_id is 99, but there are 10 tokens");
+    v.eos = -1;
+    refuse(&v, ADZ_ERR_ARGUMENT, "there is no value tokenizer.ggml.eos_token_id");
+    v.flags[0] = "add_sep_token";
+    refuse(&v, ADZ_ERR_UNSUPPORTED, "tokenizer.ggml.add_sep_token is true");
+}
+
+static void bad_scores_are_refused(void **state)
+{
+    (void)state;
+    vocabulary v = scores;
+    v.tokens[9].score = NAN;
+    refuse(&v, ADZ_ERR_FORMAT, "token 9 has a score that is not finite");
+    v = scores;
+    v.tokens[14].text = "abc";
+    refuse(&v, ADZ_ERR_UNSUPPORTED, "\"abc\" is unused, but other tokens make it");
+    v = scores;
+    v.flags[0] = "remove_extra_whitespaces";
+    refuse(&v, ADZ_ERR_UNSUPPORTED, "remove_extra_whitespaces is true");
+    static const char ranks[] =
+        "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"aa\":1},\"merges\":[\"a a\"],"
+        "\"merge_ranks\":[0,1]}}";
+    assert_null(from_json(ranks));
+    expect_error(ADZ_ERR_FORMAT, "merge_ranks has 2 elements for 1 merges");
+    assert_null(adz_pretrained_tokenizer_open("/nowhere/file.gguf", NULL));
+    expect_error(ADZ_ERR_IO, "/nowhere/file.gguf cannot be read: there is no such file");
+}
+
+int gguf_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_are_merged),
+        cmocka_unit_test(pre_tokenizers_differ),
+        cmocka_unit_test(scores_are_merged),
+        cmocka_unit_test(ties_go_to_the_left),
+        cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(bad_scores_are_refused),
+    };
+    return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
+}
