@@ -8,11 +8,11 @@ cd "$(dirname "$0")/../.."
 top=$(pwd)
 [ -d build-fuzz ] || CC=clang meson setup build-fuzz -Dfuzz=true -Db_lundef=false \
     -Dbuildtype=plain -Doptimization=1 -Ddebug=true -Dthreads=pool -Dexamples=false -Dbench=false
-for target in safetensors npy csv tokenizer pretrained_tokenizer; do
+for target in safetensors npy csv tokenizer pretrained_tokenizer pretrained gguf; do
     meson compile -C build-fuzz "fuzz_$target"
 done
 failed=0
-for target in safetensors npy csv tokenizer pretrained_tokenizer; do
+for target in safetensors npy csv tokenizer pretrained_tokenizer pretrained gguf; do
     mkdir -p "build-fuzz/grown/$target" "build-fuzz/found/$target"
     echo "==== $target"
     (cd "build-fuzz/found/$target" && "$top/build-fuzz/tests/fuzz/fuzz_$target" -print_final_stats=1 \
