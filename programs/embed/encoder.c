@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../examples/pretrained/entry.h"
+#include "../../examples/pretrained/results.h"
 #include "../../examples/shared/command_line.h"
 
 static const char of_sentences[] = "sentence_bert_config.json";
@@ -33,31 +34,14 @@ static int64_t length_of(const char *folder, adz_module *model)
                                                                 : 512;
 }
 
-/* The model must return vectors of sentences: one text shows it. */
 static void check_model(const encoder *e, const char *folder)
 {
-    adz_scope *scope = adz_scope_open();
-    const int64_t id = 0;
-    adz_values *in = adz_values_new(), *out = adz_values_new();
-    ADZ_NO_GRAD
-    {
-        adz_values_add(in, "input_ids", adz_tensor_from(&id, ADZ_SHAPE(1, 1), ADZ_I64));
-        adz_module_call(e->model, in, out);
-    }
-    bool gives = false, logits = false;
-    for (size_t i = 0; i < adz_values_count(out); ++i) {
-        gives = gives || strcmp(adz_values_name_at(out, i), "sentence_embedding") == 0;
-        logits = logits || strcmp(adz_values_name_at(out, i), "logits") == 0;
-    }
-    adz_values_free(&in);
-    adz_values_free(&out);
-    adz_scope_close(scope);
-    if (logits) {
+    if (model_gives(e->model, "logits")) {
         fail(
             "%s: a %s is a language model, which gives no embeddings; generate writes text with it",
             folder, adz_module_name(e->model));
     }
-    if (!gives) {
+    if (!model_gives(e->model, "sentence_embedding")) {
         fail(
             "%s: there is no modules.json of sentence-transformers, which says how the tokens of a %s become one vector",
             folder, adz_module_name(e->model));

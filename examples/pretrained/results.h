@@ -1,0 +1,12 @@
+/* What a published model returns. */
+#ifndef EXAMPLES_PRETRAINED_RESULTS_H
+#define EXAMPLES_PRETRAINED_RESULTS_H
+
+#include <adze/adze.h>
+#include <stdbool.h>
+
+/* True if a call of the model with "input_ids" has a result of this name, such as "logits". The
+ * model is called with one token. */
+bool model_gives(adz_module *model, const char *name);
+
+#endif

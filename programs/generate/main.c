@@ -1,0 +1,195 @@
+/* Goes on with texts by a published language model. generate --help lists the options. */
+#include <adze/adze.h>
+#include <adze/models.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../examples/pretrained/entry.h"
+#include "../../examples/pretrained/results.h"
+#include "../../examples/pretrained/small.h"
+#include "../../examples/shared/command_line.h"
+#include "../../examples/shared/files.h"
+#include "../../examples/shared/program.h"
+#include "../../examples/shared/progress.h"
+#include "options.h"
+#include "prompts.h"
+#include "small.h"
+#include "writer.h"
+
+enum { MOST_ENDS = 16 };
+
+typedef struct language_model {
+    adz_module *module;
+    adz_tokenizer *tokenizer;
+    int64_t positions; /* 0: not known */
+    int64_t ends[MOST_ENDS];
+    size_t n_ends;
+} language_model;
+
+/* ---- the model ------------------------------------------------------------------------------ */
+
+static void read_gguf_numbers(language_model *m, const char *path)
+{
+    char key[256];
+    adz_gguf *file = adz_gguf_open(path);
+    const char *architecture = adz_gguf_text(file, "general.architecture");
+    snprintf(key, sizeof key, "%s.context_length", architecture);
+    if (adz_gguf_kind_of(file, key) == ADZ_GGUF_KIND_INTEGER) {
+        adz_gguf_integer(file, key, &m->positions);
+    }
+    const char *const end = "tokenizer.ggml.eos_token_id";
+    if (adz_gguf_kind_of(file, end) == ADZ_GGUF_KIND_INTEGER) {
+        adz_gguf_integer(file, end, m->ends);
+        m->n_ends = 1;
+    }
+    adz_gguf_close(&file);
+}
+
+static void read_folder_numbers(language_model *m, const char *folder)
+{
+    static const char *const names[] = { "max_position_embeddings", "n_positions" };
+    for (int i = 0; i < 2 && m->positions == 0; ++i) {
+        read_numbers(folder, "config.json", names[i], &m->positions, 1);
+    }
+    m->n_ends = read_numbers(folder, "generation_config.json", "eos_token_id", m->ends, MOST_ENDS);
+    if (m->n_ends == 0) {
+        m->n_ends = read_numbers(folder, "config.json", "eos_token_id", m->ends, MOST_ENDS);
+    }
+}
+
+static language_model open_model(const options *o)
+{
+    language_model m = { .module = adz_pretrained_open(o->model, NULL) };
+    if (!model_gives(m.module, "logits")) {
+        fail("%s: a %s is no language model, and writes no text; embed makes vectors with it",
+            o->model, adz_module_name(m.module));
+    }
+    m.tokenizer =
+        adz_pretrained_tokenizer_open(o->tokenizer != NULL ? o->tokenizer : o->model, NULL);
+    if (ends_with(o->model, ".gguf")) {
+        read_gguf_numbers(&m, o->model);
+    } else {
+        read_folder_numbers(&m, o->model);
+    }
+    return m;
+}
+
+static language_model small_model(const options *o)
+{
+    tell_what_to_fetch("text of sense", "huggingface.co/HuggingFaceTB",
+        "config.json, generation_config.json, model.safetensors and tokenizer.json of SmolLM2-135M",
+        "generate FOLDER --prompt TEXT");
+    language_model m = { .positions = SMALL_POSITIONS };
+    m.module = train_small(o->steps, o->save, &m.tokenizer);
+    return m;
+}
+
+/* ---- generation ----------------------------------------------------------------------------- */
+
+/* Encodes the prompts, padded on the left. Ends the program for a prompt that is empty or too long
+ * for the model. */
+static adz_encoding encode(
+    const language_model *m, const options *o, const adz_text *texts, size_t n, size_t first)
+{
+    adz_pretrained_encode_options e = ADZ_PRETRAINED_ENCODE_OPTIONS;
+    e.truncation = ADZ_TRUNCATION_NONE;
+    e.padding = ADZ_PADDING_LONGEST;
+    e.padding_side = ADZ_SIDE_LEFT;
+    adz_encoding encoding;
+    adz_pretrained_encode(m->tokenizer, texts, NULL, n, &e, &encoding);
+    const int64_t columns = adz_tensor_size(encoding.input_ids, 1);
+    const int64_t *counts =
+        adz_tensor_data_i64(adz_sum(encoding.attention_mask, ADZ_DIMS(1), ADZ_DROPDIM));
+    for (size_t i = 0; i < n; ++i) {
+        if (counts[i] == 0) {
+            fail("prompt %zu has no tokens, so there is nothing to go on with", first + i + 1);
+        }
+    }
+    if (m->positions > 0 && columns + o->tokens > m->positions) {
+        fail(
+            "a prompt of %lld tokens and --tokens %lld are more than the %lld positions of the model; lower --tokens",
+            (long long)columns, (long long)o->tokens, (long long)m->positions);
+    }
+    return encoding;
+}
+
+static void generate(const language_model *m, const options *o, adz_generator *generator,
+    const adz_encoding *prompt, writer *w)
+{
+    adz_generate_options g = ADZ_GENERATE_OPTIONS;
+    g.max_new_tokens = o->tokens;
+    g.do_sample = o->temperature > 0;
+    g.temperature = o->temperature > 0 ? o->temperature : 1;
+    g.top_k = o->top_k;
+    g.top_p = o->top_p;
+    g.min_p = o->min_p;
+    g.repetition_penalty = o->penalty;
+    g.eos_token_ids = m->ends;
+    g.n_eos_token_ids = m->n_ends;
+    g.stop_strings = o->stops;
+    g.n_stop_strings = o->n_stops;
+    g.attention_mask = prompt->attention_mask;
+    g.generator = generator;
+    g.tokenizer = m->tokenizer;
+    g.on_token = hear_token;
+    g.user = w;
+    if (!o->no_cache) {
+        const int64_t rows = adz_tensor_size(prompt->input_ids, 0);
+        g.cache = adz_pretrained_cache_new(
+            m->module, rows, adz_tensor_size(prompt->input_ids, 1) + o->tokens);
+    }
+    adz_generate(m->module, prompt->input_ids, &g);
+}
+
+/* Writes all texts, as one batch. A GPT-2 knows no padding, so it gets them one by one. */
+static void write_texts(const language_model *m, const options *o, const prompts *p)
+{
+    const bool alone = strcmp(adz_module_name(m->module), "GPT2LMHeadModel") == 0;
+    const size_t size = alone ? 1 : p->count;
+    adz_generator *generator = adz_generator_new((uint64_t)o->seed);
+    writer w = begin_writing();
+    double before = 0, after = 0;
+    int64_t read = 0, made = 0;
+    for (size_t from = 0; from < p->count; from += size) {
+        adz_scope *scope = adz_scope_open();
+        const adz_encoding prompt = encode(m, o, p->texts + from, size, from);
+        read += (int64_t)adz_item(adz_sum(prompt.attention_mask, ADZ_ALL_DIMS, ADZ_DROPDIM));
+        const double began = seconds_now();
+        write_batch(&w, p->texts + from, size);
+        generate(m, o, generator, &prompt, &w);
+        end_batch(&w);
+        before += w.first - began;
+        after += w.last - w.first;
+        made += w.tokens;
+        w.tokens = 0;
+        adz_scope_close(scope);
+    }
+    adz_generator_free(&generator);
+    const int64_t later = made - (int64_t)p->count; /* without each text's first token */
+    remark("%lld token%s of prompts in %.2f s; %lld token%s of text, %.1f tokens a second",
+        (long long)read, plural(read), before, (long long)made, plural(made),
+        after > 0 ? (double)later / after : 0);
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
+    const options o = read_options(argc, argv);
+    report_errors();
+    seed_and_threads(1, o.threads);
+    language_model m = { 0 };
+    if (o.model != NULL) { /* before a wait for standard input */
+        m = open_model(&o);
+    }
+    prompts p = read_prompts(&o);
+    if (o.model == NULL) {
+        m = small_model(&o);
+    }
+    write_texts(&m, &o, &p);
+    free_prompts(&p);
+    adz_module_release(&m.module);
+    adz_tokenizer_free(&m.tokenizer);
+    return finish_output();
+}
