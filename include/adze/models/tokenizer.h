@@ -25,8 +25,8 @@
  * Sequence; the post-processors BertProcessing, ByteLevel, RobertaProcessing, TemplateProcessing
  * and Sequence; the decoders BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip,
  * WordPiece and Sequence. A Split takes a text, or one of the regular expressions of GPT-2, GPT-4,
- * Llama 3, Qwen 2 and Qwen 3, or \\s+, \\p{N}, \\p{N}+ and \\p{N}{1,3}. Anything else is an error
- * that names it.
+ * Llama 3, Qwen 2 and Qwen 3, \\s+, \\p{N}, \\p{N}+ and \\p{N}{1,3}, or llama.cpp's [0-9][0-9][0-9]
+ * and [\\p{P}\\$\\+<=>\\^~\\|]+. Anything else is an error that names it.
  *
  * A tokenizer never changes, and several threads may use it at once. Bytes that are not UTF-8 are
  * read as U+FFFD, as Python's errors='replace' does.

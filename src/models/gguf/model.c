@@ -1,47 +1,119 @@
-/* Language models in GGUF files: llama, qwen2 and qwen3.
+/* Language models in GGUF files: llama, qwen2, qwen3 and gpt2.
  *
  * The rows of llama's projections of queries and keys are in another order than in transformers: a
  * head's features 0, E/2, 1, E/2 + 1 ... follow each other, as a rotation of pairs wants them. They
- * are put back. */
+ * are put back. The projections of gpt2 are transposed. */
 #include "gguf/model.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "adze/ops/convert.h"
 #include "adze/ops/shape.h"
 #include "gguf/gguf.h"
 #include "pretrained/rope.h"
 
+/* Names in transformers and in GGUF files. */
+typedef const char *const name_pair[2];
+
+/* A value ARCHITECTURE.NAME, and the entry of config.json that it is. */
+typedef struct gguf_entry {
+    const char *name, *entry;
+    bool real;
+} gguf_entry;
+
+/* An architecture: what its parts and values are called. */
+typedef struct gguf_architecture {
+    const char *name, *class; /* in GGUF files, and in config.json */
+    const char *layers;       /* before the number of a layer, in transformers */
+    const name_pair *outer, *inner;
+    const gguf_entry *values;
+    const char *const *others; /* values that need a look of their own, or that change nothing */
+    size_t n_outer, n_inner, n_values;
+    bool rotary;
+} gguf_architecture;
+
 typedef struct gguf_model {
     adz_gguf *file;
-    const char *architecture; /* "llama", borrowed from the file */
+    const gguf_architecture *kind;
+    const char *architecture; /* its name */
     int64_t heads, key_heads;
     bool has_factors; /* the configuration says what is in rope_freqs.weight */
 } gguf_model;
 
 static const char factors_name[] = "rope_freqs.weight";
 
-/* ---- names ---------------------------------------------------------------------------------- */
+/* ---- architectures -------------------------------------------------------------------------- */
 
-static const char *const outer_names[][2] = { { "model.embed_tokens.", "token_embd." },
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static const name_pair outer_names[] = { { "model.embed_tokens.", "token_embd." },
     { "model.norm.", "output_norm." }, { "lm_head.", "output." } };
 
-static const char *const layer_names[][2] = { { "self_attn.q_proj.", "attn_q." },
+static const name_pair layer_names[] = { { "self_attn.q_proj.", "attn_q." },
     { "self_attn.k_proj.", "attn_k." }, { "self_attn.v_proj.", "attn_v." },
     { "self_attn.o_proj.", "attn_output." }, { "self_attn.q_norm.", "attn_q_norm." },
     { "self_attn.k_norm.", "attn_k_norm." }, { "mlp.gate_proj.", "ffn_gate." },
     { "mlp.up_proj.", "ffn_up." }, { "mlp.down_proj.", "ffn_down." },
     { "input_layernorm.", "attn_norm." }, { "post_attention_layernorm.", "ffn_norm." } };
 
-enum {
-    OUTER = sizeof outer_names / sizeof *outer_names,
-    INNER = sizeof layer_names / sizeof *layer_names
+static const name_pair gpt2_outer[] = { { "transformer.wte.", "token_embd." },
+    { "transformer.wpe.", "position_embd." }, { "transformer.ln_f.", "output_norm." },
+    { "lm_head.", "output." } };
+
+static const name_pair gpt2_layer[] = { { "ln_1.", "attn_norm." }, { "attn.c_attn.", "attn_qkv." },
+    { "attn.c_proj.", "attn_output." }, { "ln_2.", "ffn_norm." }, { "mlp.c_fc.", "ffn_up." },
+    { "mlp.c_proj.", "ffn_down." } };
+
+static const gguf_entry values[] = { { "embedding_length", "hidden_size", false },
+    { "feed_forward_length", "intermediate_size", false },
+    { "block_count", "num_hidden_layers", false },
+    { "attention.head_count", "num_attention_heads", false },
+    { "attention.head_count_kv", "num_key_value_heads", false },
+    { "attention.key_length", "head_dim", false },
+    { "context_length", "max_position_embeddings", false },
+    { "attention.layer_norm_rms_epsilon", "rms_norm_eps", true },
+    { "rope.freq_base", "rope_theta", true } };
+
+static const gguf_entry gpt2_values[] = { { "embedding_length", "n_embd", false },
+    { "feed_forward_length", "n_inner", false }, { "block_count", "n_layer", false },
+    { "attention.head_count", "n_head", false }, { "context_length", "n_positions", false },
+    { "attention.layer_norm_epsilon", "layer_norm_epsilon", true } };
+
+static const char *const others[] = { "attention.value_length", "rope.dimension_count",
+    "rope.scaling.type", "rope.scaling.factor", "vocab_size", NULL };
+
+static const char *const gpt2_others[] = { "vocab_size", NULL };
+
+#define DECODER(its_name, its_class)                                                               \
+    {                                                                                              \
+        .name = (its_name), .class = (its_class), .layers = "model.layers.", .outer = outer_names, \
+        .n_outer = COUNT(outer_names), .inner = layer_names, .n_inner = COUNT(layer_names),        \
+        .values = values, .n_values = COUNT(values), .others = others, .rotary = true              \
+    }
+
+static const gguf_architecture architectures[] = {
+    DECODER("llama", "LlamaForCausalLM"),
+    DECODER("qwen2", "Qwen2ForCausalLM"),
+    DECODER("qwen3", "Qwen3ForCausalLM"),
+    { .name = "gpt2",
+        .class = "GPT2LMHeadModel",
+        .layers = "transformer.h.",
+        .outer = gpt2_outer,
+        .n_outer = COUNT(gpt2_outer),
+        .inner = gpt2_layer,
+        .n_inner = COUNT(gpt2_layer),
+        .values = gpt2_values,
+        .n_values = COUNT(gpt2_values),
+        .others = gpt2_others },
 };
 
+/* ---- names ---------------------------------------------------------------------------------- */
+
 /* Replaces the beginning of a name by that in column `to` of a table. False if no row fits. */
-static bool replace(char *out, const char *before, const char *name, const char *const (*table)[2],
-    size_t rows, int to)
+static bool replace(
+    char *out, const char *before, const char *name, const name_pair *table, size_t rows, int to)
 {
     for (size_t i = 0; i < rows; ++i) {
         const char *own = table[i][1 - to];
@@ -54,12 +126,12 @@ static bool replace(char *out, const char *before, const char *name, const char 
 }
 
 /* Translates a name between transformers (column 0) and GGUF (column 1). */
-static bool translate(char *out, const char *name, int to)
+static bool translate(const gguf_architecture *kind, char *out, const char *name, int to)
 {
-    static const char *const prefixes[2] = { "model.layers.", "blk." };
+    const char *const prefixes[2] = { kind->layers, "blk." };
     const char *own = prefixes[1 - to];
     if (strncmp(name, own, strlen(own)) != 0) {
-        return replace(out, "", name, outer_names, OUTER, to);
+        return replace(out, "", name, kind->outer, kind->n_outer, to);
     }
     const char *number = name + strlen(own);
     const size_t digits = strspn(number, "0123456789");
@@ -68,7 +140,7 @@ static bool translate(char *out, const char *name, int to)
         return false;
     }
     snprintf(before, sizeof before, "%s%.*s.", prefixes[to], (int)digits, number);
-    return replace(out, before, number + digits + 1, layer_names, INNER, to);
+    return replace(out, before, number + digits + 1, kind->inner, kind->n_inner, to);
 }
 
 /* ---- weights -------------------------------------------------------------------------------- */
@@ -95,22 +167,42 @@ static bool has_tensor(const gguf_model *m, const char *name)
 
 static bool has(models_weights *weights, const char *name)
 {
+    const gguf_model *m = weights->user;
     char own[MODELS_NAME];
-    return translate(own, name, 1) && has_tensor(weights->user, own);
+    return translate(m->kind, own, name, 1) && has_tensor(m, own);
+}
+
+/* Whether a tensor of gpt2 is one of its projections, which files have transposed. */
+static bool is_transposed(const gguf_model *m, const char *name)
+{
+    return !m->kind->rotary && strstr(name, ".c_") != NULL && strstr(name, ".weight") != NULL;
+}
+
+static bool in_blocks(const gguf_model *m, const char *own)
+{
+    return strcmp(adz_gguf_tensor_type_at(m->file, adz_gguf_tensor_index(m->file, own)), "Q8_0") ==
+           0;
 }
 
 static adz_tensor *find(models_weights *weights, const char *name, bool as_stored)
 {
     gguf_model *m = weights->user;
     char own[MODELS_NAME];
-    translate(own, name, 1);
+    translate(m->kind, own, name, 1);
     const bool queries = strstr(name, ".q_proj.") != NULL, keys = strstr(name, ".k_proj.") != NULL;
-    if (strcmp(m->architecture, "llama") != 0 || (!queries && !keys)) {
+    const bool pairs = strcmp(m->architecture, "llama") == 0 && (queries || keys);
+    const bool transposed = is_transposed(m, name);
+    if (!pairs && !transposed) {
         return adz_gguf_read(m->file, own, !as_stored);
     }
     adz_scope *scope = adz_scope_open(); /* both orders live in it */
-    adz_tensor *t = adz_gguf_read(m->file, own, !as_stored);
-    return adz_scope_return(scope, in_halves(t, queries ? m->heads : m->key_heads));
+    adz_tensor *t = adz_gguf_read(m->file, own, !as_stored || (transposed && in_blocks(m, own)));
+    if (transposed && t != NULL && adz_tensor_rank(t) == 2) {
+        t = adz_contiguous(adz_transpose(t, 0, 1));
+    } else if (pairs) {
+        t = in_halves(t, queries ? m->heads : m->key_heads);
+    }
+    return adz_scope_return(scope, t);
 }
 
 static bool each(
@@ -123,7 +215,7 @@ static bool each(
         if (strcmp(own, factors_name) == 0 && m->has_factors) {
             continue;
         }
-        if (!visit(weights, translate(name, own, 0) ? name : own, user)) {
+        if (!visit(weights, translate(m->kind, name, own, 0) ? name : own, user)) {
             return false;
         }
     }
@@ -132,39 +224,21 @@ static bool each(
 
 /* ---- the configuration ---------------------------------------------------------------------- */
 
-/* Values ARCHITECTURE.NAME, and the entries of config.json that they are. */
-static const struct {
-    const char *name, *entry;
-    bool real;
-} values[] = { { "embedding_length", "hidden_size", false },
-    { "feed_forward_length", "intermediate_size", false },
-    { "block_count", "num_hidden_layers", false },
-    { "attention.head_count", "num_attention_heads", false },
-    { "attention.head_count_kv", "num_key_value_heads", false },
-    { "attention.key_length", "head_dim", false },
-    { "context_length", "max_position_embeddings", false },
-    { "attention.layer_norm_rms_epsilon", "rms_norm_eps", true },
-    { "rope.freq_base", "rope_theta", true } };
-
-/* Values that need a look of their own, or that change nothing. */
-static const char *const others[] = { "attention.value_length", "rope.dimension_count",
-    "rope.scaling.type", "rope.scaling.factor", "vocab_size", NULL };
-
 static const char *key_of(char *to, const gguf_model *m, const char *name)
 {
     snprintf(to, MODELS_NAME, "%s.%s", m->architecture, name);
     return to;
 }
 
-static bool is_known(const char *name)
+static bool is_known(const gguf_architecture *kind, const char *name)
 {
-    for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
-        if (strcmp(name, values[i].name) == 0) {
+    for (size_t i = 0; i < kind->n_values; ++i) {
+        if (strcmp(name, kind->values[i].name) == 0) {
             return true;
         }
     }
-    for (size_t i = 0; others[i] != NULL; ++i) {
-        if (strcmp(name, others[i]) == 0) {
+    for (size_t i = 0; kind->others[i] != NULL; ++i) {
+        if (strcmp(name, kind->others[i]) == 0) {
             return true;
         }
     }
@@ -178,7 +252,7 @@ static bool check_known(const models_weights *w, const gguf_model *m)
     for (size_t i = 0; i < m->file->n_values; ++i) {
         const char *key = adzi_gguf_chars(m->file, m->file->values[i].key);
         if (strncmp(key, m->architecture, own) == 0 && key[own] == '.' &&
-            !is_known(key + own + 1)) {
+            !is_known(m->kind, key + own + 1)) {
             adz_error_format(w->op, ADZ_ERR_UNSUPPORTED,
                 "%s: value %s is one that adze does not know, and it might change the results",
                 w->file, key);
@@ -296,18 +370,19 @@ static bool add_rope(const models_weights *w, gguf_model *m, json_t *config)
 static bool add_values(const models_weights *w, gguf_model *m, json_t *config)
 {
     char key[MODELS_NAME];
-    for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
+    for (size_t i = 0; i < m->kind->n_values; ++i) {
+        const gguf_entry *of = &m->kind->values[i];
         int64_t number;
         double real;
-        if (adz_gguf_kind_of(m->file, key_of(key, m, values[i].name)) == ADZ_GGUF_KIND_NONE) {
+        if (adz_gguf_kind_of(m->file, key_of(key, m, of->name)) == ADZ_GGUF_KIND_NONE) {
             continue;
         }
-        if (values[i].real ? !finite_real(w, m, key, &real)
-                           : adz_gguf_integer(m->file, key, &number) != ADZ_OK) {
+        if (of->real ? !finite_real(w, m, key, &real)
+                     : adz_gguf_integer(m->file, key, &number) != ADZ_OK) {
             return false;
         }
-        json_t *value = values[i].real ? json_real(real) : json_integer(number);
-        if (json_object_set_new(config, values[i].entry, value) != 0) {
+        json_t *value = of->real ? json_real(real) : json_integer(number);
+        if (json_object_set_new(config, of->entry, value) != 0) {
             return false;
         }
     }
@@ -324,7 +399,7 @@ static bool add_shapes(const models_weights *w, const gguf_model *m, json_t *con
             w->op, ADZ_ERR_FORMAT, "%s: there is no tensor token_embd.weight", w->file);
         return false;
     }
-    const bool biased = has_tensor(m, "blk.0.attn_output.bias");
+    const bool biased = m->kind->rotary && has_tensor(m, "blk.0.attn_output.bias");
     return json_object_set_new(config, "vocab_size",
                json_integer(adz_gguf_tensor_shape_at(m->file, i).sizes[0])) == 0 &&
            json_object_set_new(
@@ -335,19 +410,19 @@ static bool add_shapes(const models_weights *w, const gguf_model *m, json_t *con
 /* The configuration without values; NULL with the error recorded. */
 static json_t *config_of(const models_weights *w, gguf_model *m)
 {
-    static const char *const known[][2] = { { "llama", "LlamaForCausalLM" },
-        { "qwen2", "Qwen2ForCausalLM" }, { "qwen3", "Qwen3ForCausalLM" } };
     m->architecture = adz_gguf_text(m->file, "general.architecture");
-    for (size_t i = 0; m->architecture != NULL && i < sizeof known / sizeof *known; ++i) {
-        if (strcmp(m->architecture, known[i][0]) == 0) {
-            return json_pack("{s:s, s:[s], s:s}", "model_type", known[i][0], "architectures",
-                known[i][1], "hidden_act", "silu");
+    for (size_t i = 0; m->architecture != NULL && i < COUNT(architectures); ++i) {
+        if (strcmp(m->architecture, architectures[i].name) == 0) {
+            m->kind = &architectures[i];
+            return json_pack("{s:s, s:[s], s:s}", "model_type", m->kind->name, "architectures",
+                m->kind->class, m->kind->rotary ? "hidden_act" : "activation_function",
+                m->kind->rotary ? "silu" : "gelu_new");
         }
     }
     return m->architecture == NULL
                ? NULL
                : models_fail(w->op, ADZ_ERR_UNSUPPORTED,
-                     "%s: general.architecture is \"%.60s\", but llama, qwen2 and qwen3 are known",
+                     "%s: general.architecture is \"%.60s\", but llama, qwen2, qwen3 and gpt2 are known",
                      w->file, m->architecture);
 }
 
@@ -364,7 +439,7 @@ json_t *adzi_models_gguf_open(models_weights *weights, const char *path)
     }
     json_t *config = config_of(weights, m);
     if (config != NULL && check_known(weights, m) && add_values(weights, m, config) &&
-        add_rope(weights, m, config) && add_shapes(weights, m, config)) {
+        (!m->kind->rotary || add_rope(weights, m, config)) && add_shapes(weights, m, config)) {
         return config;
     }
     if (adz_error_code() == ADZ_OK) {
