@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "worker.h"
@@ -206,6 +207,15 @@ static bool make_call(
     return bad;
 }
 
+/* Ends this process when a call has computed for that long, or has waited ten times as long. A busy
+ * machine may give it little of its time. 0: never. */
+static void limit_time(unsigned seconds)
+{
+    const struct itimerval computing = { .it_value.tv_sec = seconds };
+    setitimer(ITIMER_PROF, &computing, NULL);
+    alarm(10 * seconds);
+}
+
 bool call(const function *f, const size_t *choices, uint64_t random, bool unsized)
 {
     arg args[MOST_PARAMS];
@@ -221,11 +231,11 @@ bool call(const function *f, const size_t *choices, uint64_t random, bool unsize
     }
     bound_counts(f->params, f->n_params, args);
     size_t count = count_in(f, args);
-    alarm(seconds_per_call);
+    limit_time(seconds_per_call);
     now->inside = true;
     bool bad = make_call(f, choices, args, &result, unsized);
     now->inside = false;
-    alarm(0);
+    limit_time(0);
     for (size_t i = 0; i < f->n_params; ++i) {
         end(&f->params[i], &args[i], count);
     }

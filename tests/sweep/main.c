@@ -23,7 +23,7 @@
 progress *now;
 uint64_t seed = 1;
 size_t random_calls = 40;
-unsigned seconds_per_call = 60;
+unsigned seconds_per_call = 60; /* of computing */
 bool verbose;
 
 /* ---- the library afterwards ------------------------------------------------------------------ */
@@ -105,9 +105,10 @@ static void work(int n, char **names)
  * with the next function. */
 static void report_end(int status)
 {
-    const char *how = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "did not return"
-                      : now->inside                                      ? "crashed"
-                                                                         : "ended the program";
+    const int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    const char *how = by == SIGALRM || by == SIGPROF ? "did not return"
+                      : now->inside                  ? "crashed"
+                                                     : "ended the program";
     printf("%s: %s (%s %d) [call %zu]\n", now->text, how,
         WIFSIGNALED(status) ? "signal" : "exit status",
         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), now->call);
