@@ -55,7 +55,7 @@ static double *rarities(const samples *s, int64_t tokens)
     for (int64_t t = 0; t < tokens; ++t) {
         rarity[t] = log((1 + (double)s->count) / (1 + rarity[t])) + 1;
     }
-    rarity[ADZ_XXPAD] = 0;
+    rarity[s->padding] = 0;
     return rarity;
 }
 

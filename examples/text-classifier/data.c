@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "data.h"
 
+#include <adze/models.h>
 #include <adze/zoo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,30 +84,53 @@ adz_tokenizer *make_tokenizer(const text_table *table, const char *path, adz_tok
     return tokenizer;
 }
 
-samples encode_rows(const text_table *table, const char *path, const adz_tokenizer *tokenizer,
-    char *const *labels, size_t n_labels, const int64_t *by_rule)
+/* The tokens of a text for a published encoder, of which it reads the first max_len. */
+static adz_tensor *first_tokens(const model *m, const text_row *row, const char *path)
 {
-    samples s = { allocate(table->count * sizeof *s.items), table->count };
+    const adz_text text = { row->text, strlen(row->text) };
+    adz_pretrained_encode_options o = ADZ_PRETRAINED_ENCODE_OPTIONS;
+    o.truncation = ADZ_TRUNCATION_LONGEST_FIRST;
+    o.max_length = m->network.max_len;
+    o.padding = ADZ_PADDING_LONGEST;
+    adz_encoding encoding;
+    adz_pretrained_encode(m->tokenizer, &text, NULL, 1, &o, &encoding);
+    const int64_t *ids = adz_tensor_data_i64(encoding.input_ids);
+    for (int64_t i = 0; i < adz_tensor_numel(encoding.input_ids); ++i) {
+        if (ids[i] == m->padding) {
+            fail("%s: line %zu: the text has the token that fills rows", path, row->line);
+        }
+    }
+    return encoding.input_ids;
+}
+
+samples encode_rows(
+    const text_table *table, const char *path, const model *m, const int64_t *by_rule)
+{
+    samples s = { allocate(table->count * sizeof *s.items), table->count, m->padding,
+        m->published };
     for (size_t i = 0; i < s.count; ++i) {
         const text_row *row = &table->rows[i];
         sample *item = &s.items[i];
         adz_scope *scope = adz_scope_open();
         snprintf(where, sizeof where, "%s: line %zu: ", path, row->line);
-        adz_tensor *ids = adz_tokenizer_encode(tokenizer, row->text, strlen(row->text));
+        adz_tensor *ids = m->published
+                              ? first_tokens(m, row, path)
+                              : adz_tokenizer_encode(m->tokenizer, row->text, strlen(row->text));
         item->length = adz_tensor_numel(ids);
         item->ids = allocate((size_t)item->length * sizeof *item->ids);
         adz_tensor_read(ids, item->ids, (size_t)item->length * sizeof *item->ids);
         adz_scope_close(scope);
-        item->label = row->label != NULL ? find_label(row, path, labels, n_labels) : -1;
+        item->label = row->label != NULL ? find_label(row, path, m->labels, m->n_labels) : -1;
         item->by_rule = by_rule != NULL ? by_rule[i] : -1;
     }
     where[0] = '\0';
     return s;
 }
 
-void check_lengths(const network *n, const samples *s)
+void check_lengths(const model *m, const samples *s)
 {
-    for (size_t i = 0; i < s->count; ++i) {
+    const network *n = &m->network;
+    for (size_t i = 0; i < s->count && !m->published; ++i) {
         int64_t length = s->items[i].length, left_out = length - n->max_len;
         int64_t first = left_out >= 0 ? (left_out / n->bptt + 1) * n->bptt : 0;
         if (first >= length) {
@@ -121,7 +145,7 @@ void check_lengths(const network *n, const samples *s)
 
 static samples take(const samples *all, const int64_t *order, size_t from, size_t count)
 {
-    samples s = { allocate(count * sizeof *s.items), count };
+    samples s = { allocate(count * sizeof *s.items), count, all->padding, all->behind };
     for (size_t i = 0; i < count; ++i) {
         s.items[i] = all->items[order[from + i]];
     }
@@ -251,13 +275,13 @@ adz_tensor *make_batch(const samples *s, const size_t *order, size_t n, adz_tens
         int64_t length = s->items[order[i]].length;
         longest = length > longest ? length : longest;
     }
-    adz_tensor *ids = adz_full(ADZ_SHAPE((int64_t)n, longest), ADZ_XXPAD, ADZ_I64);
+    adz_tensor *ids = adz_full(ADZ_SHAPE((int64_t)n, longest), (double)s->padding, ADZ_I64);
     *labels = adz_zeros(ADZ_SHAPE((int64_t)n), ADZ_I64);
     int64_t *to = adz_tensor_data_i64(ids), *label = adz_tensor_data_i64(*labels);
     for (size_t i = 0; i < n; ++i) {
         const sample *item = &s->items[order[i]];
-        memcpy(to + ((int64_t)i + 1) * longest - item->length, item->ids,
-            (size_t)item->length * sizeof *to);
+        const int64_t in_front = s->behind ? 0 : longest - item->length;
+        memcpy(to + (int64_t)i * longest + in_front, item->ids, (size_t)item->length * sizeof *to);
         label[i] = item->label;
     }
     return ids;

@@ -4,6 +4,7 @@
 
 #include <adze/adze.h>
 
+#include "model.h"
 #include "options.h"
 #include "../shared/text_table.h"
 
@@ -17,6 +18,8 @@ typedef struct sample {
 typedef struct samples {
     sample *items;
     size_t count;
+    int64_t padding; /* the token that fills short rows of a batch */
+    bool behind;     /* true: rows are filled at their ends, and not in front */
 } samples;
 
 typedef struct problem {
@@ -30,14 +33,15 @@ char **find_labels(const text_table *table, const char *path, size_t *count);
 adz_tokenizer *make_tokenizer(const text_table *table, const char *path, adz_token_kind kind,
     int64_t max_vocab, int64_t min_freq);
 
-/* Turns the texts of a table into token numbers, and their labels, if the table has them, into
- * indices. `by_rule` may be NULL. */
-samples encode_rows(const text_table *table, const char *path, const adz_tokenizer *tokenizer,
-    char *const *labels, size_t n_labels, const int64_t *by_rule);
+/* Turns the texts of a table into token numbers for a model, and their labels, if the table has
+ * them, into indices. `by_rule` may be NULL. */
+samples encode_rows(
+    const text_table *table, const char *path, const model *m, const int64_t *by_rule);
 
 /* Ends the program if the network would use nothing of a text. It reads chunks of bptt tokens and
- * keeps those that begin in the last max_len tokens; there must be at least one. */
-void check_lengths(const network *n, const samples *s);
+ * keeps those that begin in the last max_len tokens; there must be at least one. A published
+ * encoder reads the first tokens of every text. */
+void check_lengths(const model *m, const samples *s);
 
 /* Splits samples at random and takes them over. */
 problem split_samples(const options *o, samples all);
@@ -54,7 +58,7 @@ size_t *shuffled_order(const samples *s, int64_t batch_size, uint64_t seed, int6
 size_t *sorted_order(const samples *s);
 
 /* ids[n, T] and labels[n] of a batch, borrowed from the scope. T is the length of the longest text;
- * the others are padded in front. */
+ * the others are padded as the samples say. */
 adz_tensor *make_batch(const samples *s, const size_t *order, size_t n, adz_tensor **labels);
 
 /* The line of the text that is being read, for messages of the library; "" for none. */

@@ -13,6 +13,7 @@
 #include "grammar.h"
 #include "model.h"
 #include "options.h"
+#include "pretrained.h"
 #include "report.h"
 #include "train.h"
 #include "transfer.h"
@@ -45,6 +46,9 @@ static model make_model(const options *o, const text_table *table, const char *n
 {
     size_t n_labels;
     char **labels = find_labels(table, name, &n_labels);
+    if (o->pretrained != NULL) {
+        return open_pretrained(o->pretrained, o->network.max_len, labels, n_labels);
+    }
     if (o->encoder != NULL) {
         return model_from_language_model(o, table, name, labels, n_labels);
     }
@@ -70,9 +74,13 @@ static void print_header(const char *name, const model *m, const problem *p)
 static void check_training_files(const options *o)
 {
     bool back = o->load != NULL && same_file(o->load, o->save);
-    const file_use files[] = { { "save", o->save, true }, { "history", o->history, true },
-        { "write-data", o->write_data, true }, { "load", back ? NULL : o->load, false },
-        { "encoder", o->encoder, false }, { "data", o->data, false } };
+    if (o->published) {
+        make_model_folder(o->save);
+    }
+    const file_use files[] = { { "save", o->published ? NULL : o->save, true },
+        { "history", o->history, true }, { "write-data", o->write_data, true },
+        { "load", back ? NULL : o->load, false }, { "encoder", o->encoder, false },
+        { "data", o->data, false } };
     check_files(files, sizeof files / sizeof *files);
 }
 
@@ -84,13 +92,12 @@ static void train_and_report(options *o)
     text_table table = load_table(o, &by_rule);
     model m = o->load != NULL ? load_model(o->load) : make_model(o, &table, name);
     fill_in_rate(o, &m.network);
-    problem p =
-        split_samples(o, encode_rows(&table, name, m.tokenizer, m.labels, m.n_labels, by_rule));
+    problem p = split_samples(o, encode_rows(&table, name, &m, by_rule));
     free_text_table(&table);
     free(by_rule);
-    check_lengths(&m.network, &p.train);
-    check_lengths(&m.network, &p.validation);
-    check_lengths(&m.network, &p.test);
+    check_lengths(&m, &p.train);
+    check_lengths(&m, &p.validation);
+    check_lengths(&m, &p.test);
     print_header(name, &m, &p);
     history h = train(o, &m, &p);
     if (h.interrupted) {
@@ -113,8 +120,8 @@ static void predict(const options *o)
     check_files(files, sizeof files / sizeof *files);
     model m = load_model(o->load);
     text_table table = read_text_table(o->predict, o->text_column, NULL);
-    samples s = encode_rows(&table, o->predict, m.tokenizer, m.labels, m.n_labels, NULL);
-    check_lengths(&m.network, &s);
+    samples s = encode_rows(&table, o->predict, &m, NULL);
+    check_lengths(&m, &s);
     verdict *verdicts = judge(&m, &s, o->batch_size, NULL);
     write_predictions(o->output, &m, verdicts, s.count);
     printf("%zu prediction%s: %s\n", s.count, plural((int64_t)s.count), o->output);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pretrained.h"
+
 enum { MOST_SAVED_LABELS = 1000000 };
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -75,7 +77,7 @@ static adz_module *build(const network *n, int64_t vocabulary, size_t labels)
 
 model new_model(const network *n, adz_tokenizer *tokenizer, char **labels, size_t n_labels)
 {
-    model m = { NULL, tokenizer, labels, n_labels, *n };
+    model m = { NULL, tokenizer, labels, n_labels, *n, false, ADZ_XXPAD };
     m.root = build(n, adz_tokenizer_count(tokenizer), n_labels);
     return m;
 }
@@ -120,8 +122,42 @@ static void set_tokenizer(adz_safetensors *file, const adz_tokenizer *tokenizer)
     free(text);
 }
 
+void set_labels(adz_safetensors *file, const model *m)
+{
+    char key[64], value[32];
+    snprintf(value, sizeof value, "%zu", m->n_labels);
+    adz_safetensors_set_metadata(file, "labels", value);
+    for (size_t i = 0; i < m->n_labels; ++i) {
+        snprintf(key, sizeof key, "label.%zu", i);
+        adz_safetensors_set_metadata(file, key, m->labels[i]);
+    }
+}
+
+char **read_labels(const char *path, adz_safetensors *file, size_t *n_labels)
+{
+    char key[64];
+    values_are_from(path);
+    *n_labels = (size_t)whole(
+        "labels", metadata_text(path, file, "labels", program_name), 2, MOST_SAVED_LABELS);
+    values_are_from(NULL);
+    char **labels = allocate(*n_labels * sizeof *labels);
+    for (size_t i = 0; i < *n_labels; ++i) {
+        snprintf(key, sizeof key, "label.%zu", i);
+        labels[i] = copy_text(metadata_text(path, file, key, program_name));
+        if (i > 0 && strcmp(labels[i - 1], labels[i]) >= 0) {
+            fail("%s: its labels are damaged: '%s' stands before '%s'", path, labels[i - 1],
+                labels[i]);
+        }
+    }
+    return labels;
+}
+
 void save_model(const model *m, const char *path)
 {
+    if (m->published) {
+        save_pretrained(m, path);
+        return;
+    }
     char key[64], value[256];
     network n = m->network;
     argument table[MOST_OPTIONS];
@@ -134,12 +170,7 @@ void save_model(const model *m, const char *path)
                                : argument_text(&table[i], value, sizeof value);
         adz_safetensors_set_metadata(file, key, text);
     }
-    snprintf(value, sizeof value, "%zu", m->n_labels);
-    adz_safetensors_set_metadata(file, "labels", value);
-    for (size_t i = 0; i < m->n_labels; ++i) {
-        snprintf(key, sizeof key, "label.%zu", i);
-        adz_safetensors_set_metadata(file, key, m->labels[i]);
-    }
+    set_labels(file, m);
     set_tokenizer(file, m->tokenizer);
     adz_safetensors_save(file, path);
     adz_safetensors_free(&file);
@@ -158,8 +189,11 @@ const char *metadata_text(
 
 model load_model(const char *path)
 {
+    if (is_folder(path)) {
+        return load_pretrained(path);
+    }
     char key[64];
-    model m = { 0 };
+    model m = { .padding = ADZ_XXPAD };
     argument table[MOST_OPTIONS];
     size_t n_options = network_options(&m.network, table);
     adz_safetensors *file = adz_safetensors_load(path, NULL);
@@ -170,18 +204,8 @@ model load_model(const char *path)
         set_argument(&table[i], text);
         free(text);
     }
-    m.n_labels = (size_t)whole(
-        "labels", metadata_text(path, file, "labels", program_name), 2, MOST_SAVED_LABELS);
     values_are_from(NULL);
-    m.labels = allocate(m.n_labels * sizeof *m.labels);
-    for (size_t i = 0; i < m.n_labels; ++i) {
-        snprintf(key, sizeof key, "label.%zu", i);
-        m.labels[i] = copy_text(metadata_text(path, file, key, program_name));
-        if (i > 0 && strcmp(m.labels[i - 1], m.labels[i]) >= 0) {
-            fail("%s: its labels are damaged: '%s' stands before '%s'", path, m.labels[i - 1],
-                m.labels[i]);
-        }
-    }
+    m.labels = read_labels(path, file, &m.n_labels);
     const char *tokens = metadata_text(path, file, "tokenizer", program_name);
     m.tokenizer = adz_tokenizer_from_memory(tokens, strlen(tokens), adz_fastai_token_rules());
     m.root = build(&m.network, adz_tokenizer_count(m.tokenizer), m.n_labels);

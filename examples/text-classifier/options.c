@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pretrained.h"
+
 const char program_name[] = "text-classifier";
 
 static const char help[] =
@@ -48,6 +50,10 @@ static const char help[] =
     "  --dropout X            multiplies the usual dropouts of the architecture\n"
     "                         (0.1)\n"
     "transfer\n"
+    "  --pretrained FOLDER    put a linear layer on a published encoder (BERT,\n"
+    "                         RoBERTa, DistilBERT) and train both; tokens are those\n"
+    "                         of the folder. The first --max-len tokens count (256).\n"
+    "                         Defaults: --epochs 3, --lr 0.001, --lr-spread 10\n"
     "  --encoder FILE         begin with the encoder of a model that char-lm has\n"
     "                         saved; its architecture and sizes replace those above\n"
     "  --freeze N             train the head alone for the first N epochs (1 with\n"
@@ -67,8 +73,8 @@ static const char help[] =
     "                         processors)\n"
     "files\n"
     "  --save FILE            where to save (classifier.safetensors; with --load\n"
-    "                         that file)\n"
-    "  --load FILE            go on from a saved model\n"
+    "                         that file; with --pretrained the folder classifier)\n"
+    "  --load FILE            go on from a saved model, or folder\n"
     "  --predict FILE.csv     label texts with the loaded model, without training\n"
     "  --output FILE          where to write predictions (predictions.csv)\n"
     "  --history FILE         where to write loss and accuracy of each epoch\n"
@@ -183,6 +189,7 @@ static size_t other_options(options *o, argument *table)
         OPTION_CHOICE("tokens", &o->tokens, kinds),
         OPTION_WHOLE("max-vocab", &o->max_vocab, 10, INT32_MAX),
         OPTION_WHOLE("min-freq", &o->min_freq, 1, INT32_MAX),
+        OPTION_TEXT("pretrained", &o->pretrained),
         OPTION_TEXT("encoder", &o->encoder),
         OPTION_WHOLE("freeze", &o->frozen, 0, INT32_MAX),
         OPTION_NUMBER("lr-spread", &o->lr_spread, 1, 1e6),
@@ -229,15 +236,45 @@ static void check_given(const options *o, argument *table, size_t n)
             usage_error("--%s belongs to %s", rules[i].name, rules[i].owner);
         }
     }
-    if (o->predict == NULL && is_given(table, n, "output")) {
-        usage_error("--output belongs to --predict");
+}
+
+/* A published folder brings its network and its tokens along. */
+static void check_published(const options *o, argument *table, size_t n, size_t n_network)
+{
+    static const char *const of_tokens[] = { "tokens", "max-vocab", "min-freq" };
+    if (o->load != NULL || o->encoder != NULL) {
+        usage_error("--pretrained brings an encoder along; leave out --%s",
+            o->load != NULL ? "load" : "encoder");
     }
+    for (size_t i = 0; i < n_network; ++i) {
+        if (table[i].given && strcmp(table[i].name, "max-len") != 0) {
+            usage_error("--pretrained brings the network along; leave out --%s", table[i].name);
+        }
+    }
+    for (int i = 0; i < 3; ++i) {
+        if (is_given(table, n, of_tokens[i])) {
+            usage_error("--pretrained brings the tokens along; leave out --%s", of_tokens[i]);
+        }
+    }
+}
+
+/* The defaults of a model on a published encoder. */
+static void fill_in_published(options *o, argument *table, size_t n)
+{
+    o->network.max_len = is_given(table, n, "max-len") ? o->network.max_len : 256;
+    o->epochs = is_given(table, n, "epochs") ? o->epochs : 3;
+    o->lr = is_given(table, n, "lr") ? o->lr : 0.001;
+    o->lr_spread = is_given(table, n, "lr-spread") ? o->lr_spread : 10;
+    o->frozen = is_given(table, n, "freeze") ? o->frozen : 0;
 }
 
 static void check_options(const options *o, argument *table, size_t n, size_t n_network)
 {
     if (o->predict != NULL && o->load == NULL) {
         usage_error("--predict needs --load, the model to predict with");
+    }
+    if (o->predict == NULL && is_given(table, n, "output")) {
+        usage_error("--output belongs to --predict");
     }
     if (o->load != NULL && o->encoder != NULL) {
         usage_error("--load brings an encoder along; leave out --encoder");
@@ -291,10 +328,18 @@ options parse_options(int argc, char **argv)
     if (rest < argc) {
         usage_error("%s: what is it? Texts are given as --data FILE.csv", argv[rest]);
     }
+    o.published = o.pretrained != NULL || (o.load != NULL && is_folder(o.load));
     if (o.save == NULL) {
-        o.save = o.load != NULL ? o.load : "classifier.safetensors";
+        o.save = o.load != NULL ? o.load : o.published ? "classifier" : "classifier.safetensors";
+    }
+    if (o.pretrained != NULL) {
+        check_published(&o, table, n, n_network);
     }
     check_options(&o, table, n, n_network);
+    if (o.published) {
+        fill_in_published(&o, table, n);
+        return o;
+    }
     if (o.encoder == NULL) { /* otherwise the architecture comes from that file */
         check_given(&o, table, n);
     }

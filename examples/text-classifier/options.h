@@ -37,8 +37,10 @@ typedef struct options {
     int64_t max_vocab, min_freq;
 
     network network;
-    const char *encoder; /* path of a char-lm checkpoint; NULL: begin with drawn weights */
-    int64_t frozen;      /* number of epochs in which only the head is trained */
+    const char *pretrained; /* a published folder with an encoder; NULL for none */
+    bool published;         /* the model is one on a published encoder, of --pretrained or --load */
+    const char *encoder;    /* path of a char-lm checkpoint; NULL: begin with drawn weights */
+    int64_t frozen;         /* number of epochs in which only the head is trained */
 
     int64_t epochs, batch_size;
     double lr, lr_spread, weight_decay, smoothing, clip;

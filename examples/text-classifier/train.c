@@ -8,6 +8,7 @@
 
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
+#include "pretrained.h"
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
@@ -113,12 +114,27 @@ static void prepare_groups(trainer *t, int64_t first, int64_t epochs, const adz_
     adz_fastai_groups_free(&groups);
 }
 
+/* A published encoder and its head are two groups. */
+static void prepare_published(trainer *t, bool frozen, int64_t epochs, const adz_adamw_options *a)
+{
+    const double lr = t->o->lr, rates[] = { lr / t->o->lr_spread, lr };
+    adz_module_requires_grad_(encoder_of(t->m), !frozen);
+    t->adam = adz_adamw_new(adz_module_parameters(encoder_of(t->m)), rates[0], a);
+    t->head = adz_optimizer_add_param_group(t->adam, adz_module_parameters(head_of(t->m)));
+    adz_one_cycle_lr_options c = ADZ_ONE_CYCLE_LR_OPTIONS;
+    c.max_lrs = rates;
+    c.n_max_lrs = 2;
+    t->cycle = adz_one_cycle_lr_new(t->adam, lr, epochs * batches_of(t), &c);
+}
+
 static void prepare(trainer *t, int64_t first, int64_t epochs)
 {
     adz_adamw_options a = ADZ_ADAMW_OPTIONS;
     a.weight_decay = t->o->weight_decay;
     t->head = 0;
-    if (t->o->lr_spread == 1 && t->o->frozen == 0) {
+    if (t->m->published) {
+        prepare_published(t, first < 0, epochs, &a);
+    } else if (t->o->lr_spread == 1 && t->o->frozen == 0) {
         prepare_plainly(t, epochs, &a);
     } else {
         prepare_groups(t, first, epochs, &a);

@@ -1,7 +1,6 @@
 /* The options of generate: the table, the defaults, and the checks. */
 #include "options.h"
 
-#include "../../examples/pretrained/entry.h"
 #include "../../examples/shared/arguments.h"
 #include "../../examples/shared/plain_text.h"
 
@@ -16,8 +15,7 @@ static const char help[] =
     "                  tokenizer.json of a Llama, Qwen2, Qwen3 or GPT-2; or a file\n"
     "                  .gguf. Without it, a small model is trained on the embedded\n"
     "                  text, to show what the program does\n"
-    "  --tokenizer PATH  tokenizer.json, or a folder with it (MODEL). A file .gguf\n"
-    "                  needs it\n"
+    "  --tokenizer PATH  tokenizer.json, or a folder with it (MODEL)\n"
     "\n"
     "What is written\n"
     "  --prompt TEXT   a text to go on with; it can be given several times, and all\n"
@@ -48,7 +46,7 @@ static const char help[] =
     "\n"
     "Examples:\n"
     "  generate SmolLM2-135M --prompt 'The sea is' --temperature 0 --tokens 30\n"
-    "  generate model.gguf --tokenizer SmolLM2-135M --prompt 'Once' --top-p 0.9\n";
+    "  generate model.gguf --prompt 'Once upon a time' --top-p 0.9 --seed 7\n";
 
 static void check_text(const char *option, const char *text)
 {
@@ -96,11 +94,6 @@ static void check_options(const options *o, argument *table, size_t n)
     }
     if (o->model == NULL && o->tokenizer != NULL) {
         usage_error("--tokenizer is for a MODEL, which is missing");
-    }
-    if (o->model != NULL && ends_with(o->model, ".gguf") && o->tokenizer == NULL) {
-        usage_error(
-            "%s: the tokenizer of a file .gguf is not read; give --tokenizer with the tokenizer.json of that model",
-            o->model);
     }
     if (o->file != NULL && o->n_prompts > 0) {
         usage_error("--prompts FILE has the prompts; leave out --prompt");

@@ -122,7 +122,6 @@ def bad_input():
     refused("tokenizer.json cannot be read", os.path.join(GOLDEN, "gpt2"), "--prompt", "a")
     refused("bad.gguf", "bad.gguf", "--tokenizer", "small", "--prompt", "a")
     refused("prompt 2 has no tokens", "small", "--prompt", "a", "--prompt", "")
-    misused("give --tokenizer with the tokenizer.json", "bad.gguf", "--prompt", "a")
     misused("give a text to go on with", "small")
     misused("there is no option --prompd; is --prompt meant?", "small", "--prompd", "a")
     misused("give one model", "small", "a text")
