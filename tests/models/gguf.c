@@ -19,6 +19,7 @@ static const char *written(const writer *w, size_t size)
 {
     static char path[4096];
     snprintf(path, sizeof path, "%s", temporary_path("file.gguf"));
+    remove(path); /* some file systems write a file to the disk when it is cut to nothing */
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(w->bytes, 1, size, file), size);
