@@ -66,14 +66,23 @@ static size_t bytes_of(const adz_tensor *t)
     return (size_t)adz_tensor_numel(t) * adz_dtype_size(adz_tensor_dtype(t));
 }
 
-static const char *write_gguf(adz_tensor *const *t, unsigned type, const char *more)
+/* The sizes of the model as values of a file. */
+static void put_numbers(writer *w)
 {
-    static struct {
+    static const struct {
         const char *name;
         unsigned value;
     } numbers[] = { { "gpt2.embedding_length", WIDTH }, { "gpt2.feed_forward_length", 4 * WIDTH },
         { "gpt2.block_count", 1 }, { "gpt2.attention.head_count", HEADS },
         { "gpt2.context_length", POSITIONS } };
+    for (int i = 0; i < 5; ++i) {
+        key(w, numbers[i].name, 4);
+        number(w, numbers[i].value, 4);
+    }
+}
+
+static const char *write_gguf(adz_tensor *const *t, unsigned type, const char *more)
+{
     static writer w;
     static char path[512];
     const float eps = 1e-5F;
@@ -83,10 +92,7 @@ static const char *write_gguf(adz_tensor *const *t, unsigned type, const char *m
     head(&w, WEIGHTS, 7 + (more != NULL));
     key(&w, "general.architecture", 8);
     text(&w, "gpt2");
-    for (int i = 0; i < 5; ++i) {
-        key(&w, numbers[i].name, 4);
-        number(&w, numbers[i].value, 4);
-    }
+    put_numbers(&w);
     key(&w, "gpt2.attention.layer_norm_epsilon", 6);
     put(&w, &eps, 4);
     if (more != NULL) {

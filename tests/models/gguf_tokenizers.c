@@ -46,20 +46,60 @@ static void integer(writer *w, const char *name, int value)
     number(w, (uint64_t)value, 4);
 }
 
+/* The elements of a list before the first NULL. */
+static size_t count(const char *const *list, size_t most)
+{
+    size_t n = 0;
+    while (n < most && list[n] != NULL) {
+        ++n;
+    }
+    return n;
+}
+
+static void put_tokens(writer *w, const vocabulary *v)
+{
+    size_t n = 0;
+    while (n < MOST && v->tokens[n].text != NULL) {
+        ++n;
+    }
+    texts(w, KEY("tokens"), n);
+    for (size_t i = 0; i < n; ++i) {
+        text(w, v->tokens[i].text);
+    }
+    numbers(w, KEY("token_type"), 5, n);
+    for (size_t i = 0; i < n; ++i) {
+        number(w, (uint64_t)v->tokens[i].type, 4);
+    }
+    numbers(w, KEY("scores"), 6, n);
+    for (size_t i = 0; i < n; ++i) {
+        put(w, &v->tokens[i].score, 4);
+    }
+}
+
+static void put_merges(writer *w, const vocabulary *v, size_t n)
+{
+    if (n > 0) {
+        texts(w, KEY("merges"), n);
+    }
+    for (size_t i = 0; i < n; ++i) {
+        text(w, v->merges[i]);
+    }
+}
+
+static void put_flag(writer *w, const char *flag)
+{
+    const bool off = flag[0] == '-';
+    char name[64];
+    snprintf(name, sizeof name, KEY("%s"), flag + off);
+    key(w, name, 7);
+    number(w, !off, 1);
+}
+
 static const char *written(const vocabulary *v)
 {
     static writer w;
     static char path[512];
-    size_t n = 0, merges = 0, flags = 0;
-    while (n < MOST && v->tokens[n].text != NULL) {
-        ++n;
-    }
-    while (merges < 8 && v->merges[merges] != NULL) {
-        ++merges;
-    }
-    while (flags < 4 && v->flags[flags] != NULL) {
-        ++flags;
-    }
+    const size_t merges = count(v->merges, 8), flags = count(v->flags, 4);
     w.size = 0;
     head(
         &w, 0, 4 + (size_t)(v->pre != NULL) + (merges > 0) + flags + (v->bos >= 0) + (v->eos >= 0));
@@ -69,30 +109,10 @@ static const char *written(const vocabulary *v)
         key(&w, KEY("pre"), 8);
         text(&w, v->pre);
     }
-    texts(&w, KEY("tokens"), n);
-    for (size_t i = 0; i < n; ++i) {
-        text(&w, v->tokens[i].text);
-    }
-    numbers(&w, KEY("token_type"), 5, n);
-    for (size_t i = 0; i < n; ++i) {
-        number(&w, (uint64_t)v->tokens[i].type, 4);
-    }
-    numbers(&w, KEY("scores"), 6, n);
-    for (size_t i = 0; i < n; ++i) {
-        put(&w, &v->tokens[i].score, 4);
-    }
-    if (merges > 0) {
-        texts(&w, KEY("merges"), merges);
-    }
-    for (size_t i = 0; i < merges; ++i) {
-        text(&w, v->merges[i]);
-    }
+    put_tokens(&w, v);
+    put_merges(&w, v, merges);
     for (size_t i = 0; i < flags; ++i) {
-        const bool off = v->flags[i][0] == '-';
-        char name[64];
-        snprintf(name, sizeof name, KEY("%s"), v->flags[i] + off);
-        key(&w, name, 7);
-        number(&w, !off, 1);
+        put_flag(&w, v->flags[i]);
     }
     if (v->bos >= 0) {
         integer(&w, KEY("bos_token_id"), v->bos);

@@ -108,6 +108,20 @@ static adz_tensor *in_pairs(adz_tensor *t)
     return adz_reshape(adz_permute(halves, ADZ_DIMS(0, 2, 1, 3)), shape);
 }
 
+/* The sizes of the model as values of a file. */
+static void put_numbers(writer *out)
+{
+    static const struct {
+        const char *name;
+        unsigned value;
+    } numbers[] = { { "llama.embedding_length", WIDTH }, { "llama.feed_forward_length", WIDTH },
+        { "llama.block_count", LAYERS }, { "llama.attention.head_count", HEADS } };
+    for (int i = 0; i < 4; ++i) {
+        key(out, numbers[i].name, 4);
+        number(out, numbers[i].value, 4);
+    }
+}
+
 /* Writes a file; `factors` of FREQUENCIES elements may be among its tensors. */
 static const char *write_gguf(const weight *w, const float *factors)
 {
@@ -119,15 +133,7 @@ static const char *write_gguf(const weight *w, const float *factors)
     head(&out, WEIGHTS + (factors != NULL), 6);
     key(&out, "general.architecture", 8);
     text(&out, "llama");
-    static const struct {
-        const char *name;
-        unsigned value;
-    } numbers[] = { { "llama.embedding_length", WIDTH }, { "llama.feed_forward_length", WIDTH },
-        { "llama.block_count", LAYERS }, { "llama.attention.head_count", HEADS } };
-    for (int i = 0; i < 4; ++i) {
-        key(&out, numbers[i].name, 4);
-        number(&out, numbers[i].value, 4);
-    }
+    put_numbers(&out);
     key(&out, "llama.attention.layer_norm_rms_epsilon", 6);
     put(&out, &eps, 4);
     for (int i = 0; i < WEIGHTS; ++i) {
