@@ -58,7 +58,9 @@ encoder open_encoder(const char *folder, int64_t max_length)
             "%s/config_sentence_transformers.json: default_prompt_name is set, but embed adds no prompts to texts",
             folder);
     }
-    encoder e = { .model = adz_pretrained_open(folder, NULL) };
+    adz_pretrained_options p = ADZ_PRETRAINED_OPTIONS;
+    p.as_stored = true; /* nothing is trained, so weights in half precision stay as they are */
+    encoder e = { .model = adz_pretrained_open(folder, &p) };
     check_model(&e, folder);
     e.tokenizer = adz_pretrained_tokenizer_open(folder, NULL);
     e.max_length = max_length > 0 ? max_length : length_of(folder, e.model);

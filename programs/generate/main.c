@@ -61,7 +61,9 @@ static void read_folder_numbers(language_model *m, const char *folder)
 
 static language_model open_model(const options *o)
 {
-    language_model m = { .module = adz_pretrained_open(o->model, NULL) };
+    adz_pretrained_options p = ADZ_PRETRAINED_OPTIONS;
+    p.as_stored = true; /* nothing is trained, so half precision and Q8_0 stay as they are */
+    language_model m = { .module = adz_pretrained_open(o->model, &p) };
     if (!model_gives(m.module, "logits")) {
         fail("%s: a %s is no language model, and writes no text; embed makes vectors with it",
             o->model, adz_module_name(m.module));

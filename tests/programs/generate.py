@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -110,6 +111,33 @@ def families():
             name, "--prompt", "hello", "--tokens", 60, code=1), name
 
 
+def rewrite(path, dtype, code):
+    """The weights of a file, cut to bf16 and stored as that or as f32."""
+    with open("small/model.safetensors", "rb") as stream:
+        size, = struct.unpack("<Q", stream.read(8))
+        header, data = json.loads(stream.read(size)), stream.read()
+    made, at, parts = {}, 0, []
+    for name, entry in header.items():
+        if name != "__metadata__":
+            numbers = data[slice(*entry["data_offsets"])]
+            parts.append(b"".join(code(numbers[i:i + 4]) for i in range(0, len(numbers), 4)))
+            made[name] = {"dtype": dtype, "shape": entry["shape"], "data_offsets": [at, at + len(parts[-1])]}
+            at += len(parts[-1])
+    head = json.dumps(made).encode("ascii")
+    with open(path, "wb") as stream:
+        stream.write(struct.pack("<Q", len(head)) + head + b"".join(parts))
+
+
+def half_precision():
+    """Weights in bf16 give the text of the same weights in f32."""
+    found = []
+    for dtype, code in (("BF16", lambda f: f[2:]), ("F32", lambda f: b"\0\0" + f[2:])):
+        shutil.copytree("small", dtype)
+        rewrite(os.path.join(dtype, "model.safetensors"), dtype, code)
+        found.append(texts(dtype, "--prompt", PROMPTS[1], "--tokens", 20)[0])
+    assert found[0] == found[1], found
+
+
 def bad_input():
     with open("bytes.txt", "wb") as stream:
         stream.write(b"fine\nbad \xff byte\n")
@@ -134,4 +162,4 @@ def bad_input():
 
 
 if __name__ == "__main__":
-    sys.exit(perform([small_model, batches, drawing, ends, families, bad_input]))
+    sys.exit(perform([small_model, batches, drawing, ends, families, half_precision, bad_input]))
