@@ -13,14 +13,20 @@ NUMBERS = {'double': ('adzp_double', 'PyFloat_FromDouble'), 'int64_t': ('adzp_in
 ARRAYS = {'const int64_t *': 'adzp_int64s', 'const double *': 'adzp_doubles', 'const char *const *': 'adzp_strings',
           'adz_tensor *const *': 'adzp_tensors'}
 CALLBACKS = {'adz_lr_lambda': 'adzp_on_epoch', 'adz_distance_function': 'adzp_on_distance'}
+# Callbacks in a struct of options, which are handed its `user` and are called during the call alone.
+OPTION_CALLBACKS = {'adz_generate_function': 'adzp_on_generated'}
 # Functions that may take long whatever the size of their arguments: they release the interpreter's lock.
 LONG = re.compile(r'adz_(module_(forward|call_named|copy|to|store_weights|reset_parameters)|optimizer_step|plan_run|'
-                  r'standardizer_fit|averaged_model_update|tokenizer_build|onnx_load|pretrained_(open|save))')
+                  r'standardizer_fit|averaged_model_update|tokenizer_build|onnx_load|pretrained_(open|save|encode|tokenizer_open)|generate|plan_run_batches|odeint_events)')
 
 
 # Functions that change gradients or parameters: one thread at a time calls them.
-TRAINS = re.compile(r'adz_(optimizer_(step|zero_grad|fill_grad_zero|add_param_group)|plan_run|module_(fill_)?grad_zero|module_zero_grad|'
+TRAINS = re.compile(r'adz_(optimizer_(step|zero_grad|fill_grad_zero|add_param_group)|plan_run(_batches)?|module_(fill_)?grad_zero|module_zero_grad|'
                     r'clip_grad\w+|checkpoint_(load|save)|module_to|averaged_model_update|tensor_set_grad)')
+
+
+# Structs of functions that a backward calls again.
+FUNCTIONS = ('const adz_tensor_function *', 'const adz_ode_event *')
 
 
 class Skip(Exception):
@@ -118,6 +124,8 @@ class Function:
 
     def value(self, p):
         type_, name = p['type'], p['name']
+        if any(q['type'] == 'const adz_ode_event *' and name == 'n_' + q['name'] for q in self.f['parameters']):
+            return self.passed.append(name)
         if type_ == 'adz_tensor_list':
             return self.tensor_list(p)
         if type_ == 'adz_generator_state':
@@ -184,7 +192,8 @@ class Function:
         elif type_ == 'const adz_named_tensor *' or type_ == 'const adz_text *':
             call = 'adzp_named' if 'named' in type_ else 'adzp_texts'
             self.declared.append(f'{type_}p_{name} = NULL;')
-            self.convert(at, f'{call}(&call, v[{at}], {said}, &p_{name}, &n_{name})')
+            option = f'{none}, ' if call == 'adzp_texts' else ''
+            self.convert(at, f'{call}(&call, v[{at}], {said}, {option}&p_{name}, &n_{name})')
         else:
             to = re.fullmatch(r'(\w+) \*const \*', type_)
             if not to or to.group(1) not in self.table['handles']:
@@ -197,7 +206,7 @@ class Function:
             self.kept.append(at)
         if name == 'arguments': # behind them, the tensors that keep functions
             for q in self.f['parameters']:
-                if q['type'] == 'const adz_tensor_function *':
+                if q['type'] in FUNCTIONS:
                     self.appended.append(f'if (!adzp_append(&call, &p_arguments, &n_arguments, held_{q["name"]})) goto end;')
         self.passed.append(f'p_{name}')
 
@@ -230,7 +239,7 @@ class Function:
         at, said = self.argument(name, not p['nullable'], 'None')
         self.declared.append(f'const char *p_{name} = NULL;')
         none = 'true' if p['nullable'] else 'false'
-        self.convert(at, f'adzp_path(&call, v[{at}], {said}, &p_{name})' if name == 'path' else
+        self.convert(at, f'adzp_path(&call, v[{at}], {said}, &p_{name})' if name in ('path', 'folder') else
                      f'adzp_string(&call, v[{at}], {said}, {none}, &p_{name})')
         self.passed.append(f'p_{name}')
 
@@ -256,15 +265,26 @@ class Function:
         if not any(q['name'] == 'arguments' for q in self.f['parameters']):
             return self.unknown(p)
         at, said = self.argument(p['name'], True)
-        functions = [q['name'] for q in self.f['parameters'] if q['type'] == p['type']]
+        functions = [q['name'] for q in self.f['parameters'] if q['type'] in FUNCTIONS]
         self.declared += [f'const adz_tensor_function *p_{p["name"]} = NULL;', f'adz_tensor *held_{p["name"]} = NULL;']
         self.convert(at, f'adzp_function(&call, v[{at}], {said}, {len(functions)}, &p_{p["name"]}, &held_{p["name"]})')
         return self.passed.append(f'p_{p["name"]}')
+
+    def events(self, p):
+        """Several functions that a backward calls again: triples of a function, its direction and its last hit."""
+        at, said = self.argument(p['name'], True)
+        functions = [q['name'] for q in self.f['parameters'] if q['type'] in FUNCTIONS]
+        name = p['name']
+        self.declared += [f'const adz_ode_event *p_{name} = NULL;', f'size_t n_{name} = 0;', f'adz_tensor *held_{name} = NULL;']
+        self.convert(at, f'adzp_events(&call, v[{at}], {said}, {len(functions)}, &p_{name}, &n_{name}, &held_{name})')
+        return self.passed.append(f'p_{name}')
 
     def struct(self, p):
         to = re.search(r'(\w+) \*', p['type']).group(1)
         if to == 'adz_tensor_function':
             return self.function(p)
+        if to == 'adz_ode_event':
+            return self.events(p)
         s = self.table['structs'][to]
         init = self.table['functions'].get(s['init'])
         if not s['sized'] or not init or len(init['parameters']) != 2 or s['retained']:
@@ -279,6 +299,11 @@ class Function:
     def field(self, field, to, fields):
         type_, name = field['type'], field['name']
         names = [f['name'] for f in fields]
+        if type_ in OPTION_CALLBACKS:
+            at, said = self.argument(name, False, 'None')
+            place = to.rsplit('.', 1)[0]
+            self.convert(at, f'adzp_callable(&call, v[{at}], {said}, true, &{place}.user)')
+            return self.before.append(f'if ({place}.user != NULL) {to} = {OPTION_CALLBACKS[type_]};')
         pointed = re.fullmatch(r'(?:const )?(\w+) \*', type_)
         if name.startswith('n_') and name[2:] in names or name == 'user' or 'function' in field or \
                 type_ in self.table['callbacks'] or type_ in ('adz_tensor **', 'void *') or \
@@ -319,17 +344,22 @@ class Function:
 
     # ---- results
 
+    def sized_text(self):
+        """Whether the result is a text that no zero byte ends, with its size as another result."""
+        return self.f['result']['type'] == 'const char *' and any(
+            p['role'] == 'result' and p['name'] == 'size' for p in self.f['parameters'])
+
     def result(self, p):
         name = p['name']
         if p['type'] == 'adz_tensor **':
             self.declared.append(f'adz_tensor *r_{name} = NULL;')
             self.outputs.append(f'adzp_from_tensor(r_{name})')
-        elif p['type'] == 'size_t *' and self.counts:
+        elif p['type'] == 'size_t *' and (self.counts or self.sized_text()):
             self.declared.append(f'size_t r_{name} = 0;')
         elif p['type'] == 'adz_dataset **':
             self.declared.append(f'adz_dataset *r_{name} = NULL;')
             self.outputs.append(f'adzp_from_handle(&adzp_kinds[ADZP_adz_dataset], r_{name}, true, NULL)')
-        elif p['type'] in ('double *', 'size_t *', 'int64_t *'):
+        elif p['type'] in ('double *', 'size_t *', 'int64_t *', 'int *', 'bool *'):
             type_ = p['type'][:-2]
             self.declared.append(f'{type_} r_{name} = 0;')
             self.outputs.append(f'{NUMBERS[type_][1]}(r_{name})')
@@ -344,10 +374,14 @@ class Function:
             self.declared.append(f'adz_tensor *r_{name}[{length}] = {{ NULL }};')
             self.outputs += [f'adzp_from_tensor(r_{name}[{i}])' for i in range(int(length))]
             return self.passed.append(f'r_{name}')
-        if p['type'] != 'adz_tensor **' or length not in numbers + ['room', 'chunks']:
+        by_call = re.fullmatch(r'(adz_\w+)\((\w+)\)', length or '')
+        by_events = re.fullmatch(r'1 \+ 2 \* (n_\w+)', length or '')
+        if p['type'] != 'adz_tensor **' or length not in numbers + ['room', 'chunks'] and not by_call and not by_events:
             return self.unknown(p)
         q = next((q for q in self.f['parameters'] if q['name'] == length), None)
-        if length == 'room':
+        if by_call or by_events:
+            room = f'{by_call.group(1)}(p_{by_call.group(2)})' if by_call else f'(1 + 2 * {by_events.group(1)})'
+        elif length == 'room':
             room = 'room_of(p_x, p_dim)'
         elif length == 'chunks':
             room = '(p_chunks < 1 ? 1 : (size_t)p_chunks)'
@@ -363,9 +397,14 @@ class Function:
     def filled(self, p):
         to = re.search(r'(\w+) \*', p['type']).group(1)
         name = p['name']
+        fields = self.table['structs'][to]['fields']
+        if all(f['type'] == 'adz_tensor *' for f in fields): # a dictionary of tensors
+            self.declared.append(f'{to} f_{name} = {{ NULL }};')
+            values = ', '.join(f'"{f["name"]}", adzp_from_tensor(f_{name}.{f["name"]})' for f in fields)
+            self.outputs.append(f'Py_BuildValue("{{{",".join(["sN"] * len(fields))}}}", {values})')
+            return self.passed.append(f'&f_{name}')
         if p['nullable']:
             return self.passed.append('NULL')
-        fields = self.table['structs'][to]['fields']
         if self.name.endswith('_load'): # it says what is to be filled, such as a model from a file
             self.struct(p)
             counters = [f for f in fields[1:] if f['type'] == 'int64_t']
@@ -424,7 +463,7 @@ class Function:
         if type_ in NUMBERS and NUMBERS[type_][1]:
             return f'{NUMBERS[type_][1]}(r)'
         if type_ == 'const char *':
-            return 'adzp_from_string(r)'
+            return 'adzp_from_text((adz_text){ r, r_size })' if self.sized_text() else 'adzp_from_string(r)'
         if type_ == 'adz_tensor_list':
             return 'adzp_from_list(r.items, r.count)'
         if type_ == 'adz_named_list':
@@ -468,9 +507,9 @@ class Function:
         at = again.index('NULL')
         again[at], again[at + 1] = 'text', 'size + 1'
         return [f'    size_t size = {self.name}({", ".join(self.passed)});',
-                '    char *text = adzp_room(&call, size + 1);', '    if (text == NULL) { adzp_done(&call); goto end; }',
+                '    char *text = adz_error_code() == ADZ_OK ? adzp_room(&call, size + 1) : NULL;', '    if (text == NULL) { adzp_done(&call); goto end; }',
                 f'    {self.name}({", ".join(again)});', '    if (!adzp_done(&call)) goto end;',
-                '    made = adzp_from_string(text);']
+                '    made = adzp_from_text((adz_text){ text, size });']
 
     def output(self, made):
         outputs = ([made] if made else []) + self.outputs

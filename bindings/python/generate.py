@@ -15,6 +15,9 @@ from function import Function, Skip, document, quoted, rest_of
 from names import left_out
 
 
+ENDS = ('free', 'release', 'close') # what functions that end an object are called
+
+
 class Extension:
     def __init__(self, table):
         self.table, self.functions, self.skipped = table, {}, {}
@@ -56,11 +59,17 @@ class Extension:
                          '{ NULL, 0 } };')
         return lines
 
+    def end_of(self, name):
+        """The function that ends an object of a kind, and sets the pointer to it to NULL; or None."""
+        ends = (self.table['functions'].get(f'{name}_{e}') for e in ENDS)
+        made = next((f'{name}_{e}' for e, f in zip(ENDS, ends) if f and f['parameters'][0]['type'].endswith('**')), None)
+        return None if name == 'adz_tensor' else made
+
     def kinds(self):
         lines, known = [], self.table['functions']
         for name in self.table['handles']:
-            end = next((f'{name}_{e}' for e in ('free', 'release') if f'{name}_{e}' in known), None)
-            if end and name != 'adz_tensor':
+            end = self.end_of(name)
+            if end:
                 returns = known[end]['result']['type'] != 'void'
                 lines.append(f'static void end_{name}(void **p) {{ {name} *o = *p; '
                              f'{"(void)" if returns else ""}{end}(&o); *p = o; }}')
@@ -68,10 +77,9 @@ class Extension:
                 lines.append(f'static void *keep_{name}(void *p) {{ return {name}_keep(p); }}')
         lines.append('adzp_handle_kind adzp_kinds[] = {')
         for name, comment in self.table['handles'].items():
-            has_end = any(f'{name}_{e}' in known for e in ('free', 'release')) and name != 'adz_tensor'
             keep = f'keep_{name}' if f'{name}_keep' in known and name != 'adz_tensor' else 'NULL'
             title = {'adz_tensor': 'tensor_handle'}.get(name, name[4:])
-            lines.append(f'    {{ "adze._adze.{title}", {quoted(comment)}, {"end_" + name if has_end else "NULL"}, '
+            lines.append(f'    {{ "adze._adze.{title}", {quoted(comment)}, {"end_" + name if self.end_of(name) else "NULL"}, '
                          f'{keep}, NULL }},')
         return lines + ['};', 'const size_t adzp_kind_count = sizeof adzp_kinds / sizeof *adzp_kinds;', '']
 

@@ -6,7 +6,7 @@ import re
 LEFT_OUT = {
     r'adz_(error_\w+|on_error|on_warning|die|quiet|sited|status_name)': 'errors are exceptions',
     r'adz_(scope_\w+|keep|release|none|report_alive)': 'objects of Python own what they name',
-    r'adz_\w+_(free|release|keep)': 'objects of Python end what they own',
+    r'adz_\w+_(free|release|keep)|adz_gguf_close': 'objects of Python end what they own',
     r'adz_\w+_init': 'options are arguments',
     r'adz_(set|get)_allocator': 'memory for Python comes from the library',
     r'adz_context_\w+': 'Python uses the context of the process',
@@ -35,9 +35,7 @@ LEFT_OUT = {
     r'adz_branch': 'adze.cond',
     r'adz_graph_dot': 'it writes to a FILE of C',
     r'adz_(root|odeint)': 'adz_root_many and adz_odeint_many, which adze.solvers calls',
-    r'adz_odeint_events': 'its functions are called in a backward, after the call is over',
     r'adz_(plan_new|plan_new_many)': 'adze.capture',
-    r'adz_plan_run_batches': 'only the plan knows how many results there are; a loop around Plan.run',
     r'adz_optimizer_step_closure|adz_levenberg_marquardt_covariance': 'adze.optim',
     r'adz_(update_bn|module_visitor)': 'a loop of Python',
     r'adz_lr_warmup_\w+': 'schedules of C; adze.optim.lr_scheduler.LambdaLR takes a function of Python',
@@ -48,8 +46,6 @@ LEFT_OUT = {
     r'adz_dataset_split': 'indices of tensors, and adz_dataset_split_rows',
     r'adz_(loader_set_position|scheduler_get_state)': 'adze.load_checkpoint restores them',
     r'adz_flat_parameters_slice_at': 'for programs that send gradients themselves',
-    r'adz_gguf_\w+': 'adz_pretrained_open reads such files; their values are for programs in C',
-    r'adz_generate': 'its callback and its texts are for programs in C',
     r'adz_gpt2_(attention|block)_new': 'gpt2_model_new makes them',
     r'adz_fastai_(encoder_new|language_model_new|text_classifier_new|old_index|lr_range|token_rules)':
         'they need what adz_fastai_config_init fills for an architecture',

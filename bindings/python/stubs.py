@@ -76,8 +76,8 @@ class Stubs:
         made = f.returned()
         first = [] if made is None else ['str'] if made == 'text' else \
             [self.type_of(type_).replace('int | Sequence[int]', 'tuple[int, ...]').replace('Sequence', 'list')]
-        outputs = first + ['list[Tensor]' if 'from_list' in o else 'Tensor' if 'from_tensor' in o else
-                           'dict[str, Any]' if o.startswith('Py_BuildValue("{') else 'Any' for o in f.outputs]
+        outputs = first + ['dict[str, Any]' if o.startswith('Py_BuildValue("{') else 'list[Tensor]' if 'from_list' in o else
+                           'Tensor' if 'from_tensor' in o else 'Any' for o in f.outputs]
         return 'None' if not outputs else outputs[0] if len(outputs) == 1 else f'tuple[{", ".join(outputs)}]'
 
     def extension(self, _):

@@ -9,6 +9,7 @@ runs it in a process of its own, because a crash would end it.
 import faulthandler
 import gc
 import os
+import pathlib
 import random
 import sys
 import tempfile
@@ -17,6 +18,10 @@ import numpy
 
 import adze
 from adze import _adze, nn
+
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / 'golden'
+PLACE = adze.zeros(2, 3)
+PLAN = adze.capture(lambda: PLACE * 2, inputs=[PLACE]) # a capture of each pool would change what earlier ones hold
 
 # Functions that change settings of the process, on which the other calls depend.
 LEFT_OUT = {'set_memory_limit', 'set_num_threads', 'set_debug', 'set_classes', 'set_anomaly_enabled',
@@ -46,7 +51,9 @@ class Pool:
                   nn.Dropout(0.3), nn.Identity(), nn.MSELoss()]
         self.others += [layer._handle for layer in layers]
         self.others += [adze.optim.Adam(layers[0].parameters())._handle, _adze.generator_new(1),
-                        adze.utils.data.TensorDataset(adze.ones(3, 2))._handle, _adze.safetensors_new()]
+                        adze.utils.data.TensorDataset(adze.ones(3, 2))._handle, _adze.safetensors_new(), PLAN._handle]
+        folder = GOLDEN / 'pretrained/llama_tied'
+        self.others += [_adze.pretrained_open(folder)] if folder.exists() else []
 
     def keep(self, made):
         if isinstance(made, adze.Tensor) and made.numel() < 1000 and len(self.tensors) < 150:
@@ -106,7 +113,7 @@ def composed():
     """Functions of the layer in Python: those of PyTorch's names, hooks, loops, and what takes functions."""
     tensor = [getattr(adze.Tensor, n) for n in dir(adze.Tensor) if not n.startswith('_')]
     made = [f for f in vars(adze).values() if callable(f) and getattr(f, '__module__', '').startswith('adze')]
-    made += [f for m in (adze.linalg, adze.special, adze.func, adze.autograd, adze.solvers, nn.functional, nn.init, nn.utils)
+    made += [f for m in (adze.linalg, adze.special, adze.func, adze.autograd, adze.solvers, adze.models, nn.functional, nn.init, nn.utils)
              for n, f in vars(m).items() if callable(f) and not n.startswith('_')]
     left = {adze.set_default_dtype, adze.set_num_threads, adze.autograd.detect_anomaly, adze.load, adze.capture}
     return [f for f in tensor + made if callable(f) and f not in left and

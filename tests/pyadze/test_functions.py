@@ -45,6 +45,74 @@ class Solvers(unittest.TestCase):
         with self.assertRaises(adze.NumericError):
             solvers.odeint_event(lambda t, y: adze.stack([y[1], -g]), start, times, lambda t, y: y[0] + 1e9)
 
+    def test_several_events(self):
+        w = adze.tensor(2.0, dtype=adze.float64, requires_grad=True) # y = cos(w t)
+        start, times = adze.tensor([1.0, 0.0], dtype=adze.float64), adze.linspace(0, 10, 11, dtype=adze.float64)
+
+        def oscillator(t, y, w):
+            return adze.stack([y[1], -w * w * y[0]])
+
+        def falling(t, y, w):
+            return y[0]
+        falling.direction = -1
+
+        def turning(t, y, w):
+            return y[1] * 1.0
+        turning.terminal = 3
+        states, hits, ended = solvers.odeint_events(oscillator, start, times, [falling, turning], [w], rtol=1e-9, atol=1e-10)
+        self.assertEqual((states.shape, ended), ((5, 2), 1)) # it ends at 3 pi / 2, behind the time 4
+        for found, wanted in ((hits[0][0], [math.pi / 4, 5 * math.pi / 4]), (hits[1][0], [math.pi / 2, math.pi, 1.5 * math.pi])):
+            self.assertEqual(found.shape, (len(wanted),))
+            for a, b in zip(found.tolist(), wanted):
+                self.assertAlmostEqual(a, b, places=6)
+        self.assertEqual(hits[1][1].shape, (3, 2))
+        gc.collect() # the graph has all functions
+        hits[0][0][1].backward()
+        self.assertAlmostEqual(w.grad.item(), -5 * math.pi / 8, places=5)
+        del falling.direction
+        _, hits, ended = solvers.odeint_events(oscillator, start, times, [falling], [w])
+        self.assertEqual((hits[0][0].shape, ended), ((6,), None))
+        with self.assertRaises(ZeroDivisionError):
+            solvers.odeint_events(oscillator, start, times, [falling, lambda t, y, w: 1 / 0], [w])
+        for wrong in ([], [3], [falling] * 17):
+            with self.assertRaises((TypeError, ValueError, adze.Error)):
+                solvers.odeint_events(oscillator, start, times, wrong, [w])
+        with self.assertRaises(TypeError):
+            adze._adze.odeint_events(oscillator, start, times, [w], [(falling, 0)])
+
+    def test_batches_of_a_plan(self):
+        def training():
+            adze.manual_seed(3)
+            model, x, y = nn.Linear(3, 1), adze.zeros(4, 3), adze.zeros(4, 1)
+            optimizer = adze.optim.Adam(model.parameters(), lr=0.1)
+
+            def step():
+                loss = nn.functional.mse_loss(model(x), y)
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+                return loss
+            return model, x, y, adze.capture(step, inputs=[x, y], restore=True)
+        data, targets, order = adze.randn(10, 3), adze.randn(10, 1), adze.randperm(10)
+        model, _, _, plan = training()
+        losses = plan.run_batches([data, targets], order=order, drop_last=True)
+        other, x, y, plan = training()
+        wanted = []
+        for rows in (order[:4], order[4:8]):
+            x.copy_(data[rows])
+            y.copy_(targets[rows])
+            wanted.append(plan().item())
+        self.assertEqual(losses.tolist(), wanted)
+        for a, b in zip(model.parameters(), other.parameters()):
+            self.assertTrue(adze.equal(a, b))
+        self.assertEqual(plan.run_batches([None, targets[:8]]).shape, (2,))
+        for wrong, error in (([data, targets], adze.ShapeError), ([data], adze.ArgumentError),
+                             ([data.double(), targets], adze.DtypeError), ([None, None], adze.ArgumentError)):
+            with self.assertRaises(error):
+                plan.run_batches(wrong)
+        with self.assertRaises(adze.ArgumentError):
+            adze.capture(lambda: data * 2).run_batches([data])
+
     def test_function_lives_as_long_as_the_graph(self):
         class Law:
             def __call__(self, x, a):

@@ -46,6 +46,16 @@ class Torch(optim.Optimizer):
                     p.add_(state['buffer'], alpha=-group['lr'])
 
 
+class Every(optim.Optimizer):
+    """A step of size lr, at every k-th call."""
+
+    def __init__(self, params, lr=1, k=2, factor=3.0, loud=False):
+        super().__init__(params, dict(lr=lr, k=k, factor=factor, loud=loud))
+
+    def step(self):
+        pass
+
+
 class Training:
     def __init__(self, make):
         adze.manual_seed(3)
@@ -195,6 +205,25 @@ class States(unittest.TestCase):
         self.assertEqual(str(own.optimizer.state_dict()), before)
         with self.assertRaises(TypeError):
             t.schedule.load_state_dict({})
+
+
+class Settings(unittest.TestCase):
+    def test_whole_numbers_stay_whole(self):
+        p = nn.Parameter(adze.ones(2))
+        optimizer = Every([p])
+        group = optimizer.param_groups[0]
+        self.assertEqual([type(group[n]) for n in ('lr', 'k', 'factor', 'loud')], [float, int, float, bool])
+        self.assertEqual(list(range(group['k'])), [0, 1])
+        state = optimizer.state_dict()
+        self.assertEqual([type(state['param_groups'][0][n]) for n in ('k', 'loud')], [int, bool])
+        group['k'] = 7
+        self.assertEqual((group['k'], type(group['k'])), (7, int))
+        group['k'] = 2.5
+        self.assertEqual(group['k'], 2.5)
+        optimizer.load_state_dict(state)
+        self.assertEqual((group['k'], type(group['k'])), (2, int))
+        with self.assertRaises(OverflowError):
+            Every([p], k=2**53 + 1)
 
 
 if __name__ == '__main__':

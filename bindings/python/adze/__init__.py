@@ -131,7 +131,7 @@ def get_default_dtype():
     return float32
 
 
-from . import autograd, func, linalg, nn, optim, solvers, special, utils  # noqa: E402, F401
+from . import autograd, func, linalg, models, nn, optim, solvers, special, utils  # noqa: E402, F401
 for _name in [f'{kind}{n}d' for kind in ('conv', 'conv_transpose') for n in '123']:
     globals()[_name] = getattr(nn.functional, _name)
 from ._plan import Plan, capture  # noqa: E402, F401

@@ -21,6 +21,16 @@ class Plan:
         """Runs the function once more."""
         _adze.plan_run(self._handle)
 
+    def run_batches(self, data, *, order=None, drop_last=False):
+        """Runs the function once for each batch of a set of data: an epoch of training steps in one call.
+
+        `data` has a tensor [N, ...] for each of the plan's `inputs` [B, ...], in their order, or None for an input that
+        stays as it is. `order`, such as adze.randperm(N), says in which order batches take the rows. With drop_last,
+        rows that fill no batch are left out. Gives the result of all batches, [S, ...], or a tuple of several.
+        """
+        made = _adze.plan_run_batches(self._handle, data, order, drop_last)
+        return made[0] if self._results == 1 else tuple(made)
+
     @property
     def output(self):
         """The result of the last run, or a tuple of several. Clone it to keep its contents."""

@@ -150,7 +150,8 @@ bool adzp_int64s(adzp_call *call, PyObject *v, const char *argument, bool option
     const int64_t **to, size_t *n);
 bool adzp_strings(adzp_call *call, PyObject *v, const char *argument, bool optional,
     const char *const **to, size_t *n);
-bool adzp_texts(adzp_call *call, PyObject *v, const char *argument, const adz_text **to, size_t *n);
+bool adzp_texts(adzp_call *call, PyObject *v, const char *argument, bool optional,
+    const adz_text **to, size_t *n);
 bool adzp_named(
     adzp_call *call, PyObject *v, const char *argument, const adz_named_tensor **to, size_t *n);
 bool adzp_same_count(adzp_call *call, const char *argument, size_t n, size_t wanted);
@@ -182,10 +183,13 @@ adz_tensor *adzp_on_ode(adz_tensor *t, adz_tensor *y, void *user);
 adz_tensor *adzp_on_nothing(void *user);
 adz_tensor *adzp_on_distance(adz_tensor *a, adz_tensor *b, void *user);
 double adzp_on_epoch(int64_t epoch, int group, void *user);
+bool adzp_on_generated(const adz_generated *token, void *user);
 int adzp_on_tensors(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user);
 adz_status adzp_on_results(adz_tensor **results, void *user);
 bool adzp_function(adzp_call *call, PyObject *v, const char *argument, size_t behind,
     const adz_tensor_function **to, adz_tensor **held);
+bool adzp_events(adzp_call *call, PyObject *v, const char *argument, size_t behind,
+    const adz_ode_event **to, size_t *n, adz_tensor **held);
 bool adzp_append(adzp_call *call, adz_tensor *const **tensors, size_t *n, adz_tensor *held);
 PyObject *adzp_module_of(PyObject *self, PyObject *function);
 PyObject *adzp_module_fields(PyObject *self, PyObject *module);

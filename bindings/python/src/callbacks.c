@@ -104,6 +104,27 @@ double adzp_on_epoch(int64_t epoch, int group, void *user)
     return factor;
 }
 
+/* A token that was generated: function(row, step, id, text, finished). Generation goes on unless it
+ * returns False. */
+bool adzp_on_generated(const adz_generated *token, void *user)
+{
+    PyGILState_STATE lock = PyGILState_Ensure();
+    const char *bytes = token->text.bytes == NULL ? "" : token->text.bytes;
+    PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)token->text.size, "replace");
+    PyObject *result = text == NULL ? NULL
+                                    : PyObject_CallFunction(user, "LLLOO", (long long)token->row,
+                                          (long long)token->step, (long long)token->id, text,
+                                          token->finished ? Py_True : Py_False);
+    bool on = result != NULL && result != Py_False;
+    if (result == NULL) {
+        adzp_save_exception("on_token");
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(result);
+    PyGILState_Release(lock);
+    return on;
+}
+
 /* What a function returned, a tensor or a tuple or list of them, as a tuple. A new reference; NULL
  * with an exception. */
 PyObject *adzp_returned(PyObject *result, const char *who)

@@ -478,8 +478,14 @@ bool adzp_strings(adzp_call *call, PyObject *v, const char *argument, bool optio
     return made != NULL;
 }
 
-bool adzp_texts(adzp_call *call, PyObject *v, const char *argument, const adz_text **to, size_t *n)
+bool adzp_texts(adzp_call *call, PyObject *v, const char *argument, bool optional,
+    const adz_text **to, size_t *n)
 {
+    *to = NULL;
+    *n = 0;
+    if (v == Py_None && optional) {
+        return true;
+    }
     PyObject *all = sequence(call, v, argument, "a sequence of str");
     adz_text *made = all == NULL ? NULL : adzp_room(call, (size_t)PyTuple_Size(all) * sizeof *made);
     for (Py_ssize_t i = 0; made != NULL && i < PyTuple_Size(all); ++i) {

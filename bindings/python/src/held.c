@@ -61,6 +61,76 @@ bool adzp_function(adzp_call *call, PyObject *v, const char *argument, size_t be
     return made || (adzp_raise(), false);
 }
 
+/* Functions of events, which one tensor keeps. */
+typedef struct several {
+    size_t n;
+    double element;
+    solved each[];
+} several;
+
+static void end_several(void *data, void *user)
+{
+    (void)data;
+    if (!Py_IsInitialized()) {
+        return;
+    }
+    PyGILState_STATE lock = PyGILState_Ensure();
+    several *s = user;
+    for (size_t i = 0; i < s->n; ++i) {
+        Py_DECREF(s->each[i].callable);
+    }
+    PyMem_Free(s);
+    PyGILState_Release(lock);
+}
+
+/* One event of a triple: a function, its direction, and the hit that ends the solution. */
+static bool take_event(
+    adzp_call *call, PyObject *v, const char *argument, size_t behind, solved *s, adz_ode_event *to)
+{
+    void *user;
+    if (!PyTuple_Check(v) || PyTuple_Size(v) != 3) {
+        return adzp_wrong(call, argument, "triples of a function and two whole numbers", v);
+    }
+    if (!adzp_callable(call, PyTuple_GetItem(v, 0), argument, false, &user) ||
+        !adzp_int(call, PyTuple_GetItem(v, 1), argument, &to->direction) ||
+        !adzp_int64(call, PyTuple_GetItem(v, 2), argument, &to->terminal)) {
+        return false;
+    }
+    to->function = (adz_tensor_function){ on_solved, s };
+    s->behind = behind;
+    s->callable = Py_NewRef(user);
+    return true;
+}
+
+bool adzp_events(adzp_call *call, PyObject *v, const char *argument, size_t behind,
+    const adz_ode_event **to, size_t *n, adz_tensor **held)
+{
+    if (!PyList_Check(v)) {
+        return adzp_wrong(call, argument, "a list", v);
+    }
+    size_t count = (size_t)PyList_Size(v);
+    several *all = PyMem_Calloc(1, sizeof *all + count * sizeof *all->each);
+    if (all == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    adz_scope *scope = adz_scope_open();
+    *held = adz_tensor_wrap(&all->element, adz_shape_of(0, NULL), ADZ_F64, end_several, all);
+    adz_ode_event *made = adzp_room(call, count * sizeof *made);
+    bool fine = *held != NULL && made != NULL && adzp_hold(call, adzp_from_tensor(*held));
+    for (; fine && all->n < count; all->n += fine) {
+        fine = take_event(call, PyList_GetItem(v, (Py_ssize_t)all->n), argument, behind,
+            &all->each[all->n], &made[all->n]);
+    }
+    *to = made;
+    *n = count;
+    if (*held == NULL) {
+        PyMem_Free(all);
+    }
+    adz_scope_close(scope);
+    return fine || (adzp_raise(), false);
+}
+
 /* The arguments of a function, and behind them the tensor that keeps it. */
 bool adzp_append(adzp_call *call, adz_tensor *const **tensors, size_t *n, adz_tensor *held)
 {

@@ -189,7 +189,7 @@ def handle_of(module):
 
 def overridden(layer):
     """Whether a subclass of a layer has a forward of its own, which the library's module does not know."""
-    own = next((c for c in type(layer).__mro__ if known.get(c.__name__) is c), Layer)
+    own = next((c for c in type(layer).__mro__ if known.get(c.__name__) is c or '_of_library' in vars(c)), Layer)
     return type(layer).forward is not own.forward or type(layer).__call__ is not own.__call__
 
 

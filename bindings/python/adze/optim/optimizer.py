@@ -9,9 +9,10 @@ from . import own, state
 class Group(collections.abc.MutableMapping):
     """One group of parameters: its rate and its other settings, which the library reads at each step."""
 
-    def __init__(self, optimizer, index, names, params, more=None):
+    def __init__(self, optimizer, index, names, params, more=None, kinds=None):
         self._handle, self._index, self._names, self._params = optimizer, index, names, params
         self._more = more # of an optimizer of the program's own: values that are no numbers; else None
+        self._kinds = kinds or {} # settings that began as whole numbers or flags, which the library holds as float64
 
     def __getitem__(self, name):
         if name == 'params':
@@ -22,7 +23,9 @@ class Group(collections.abc.MutableMapping):
             return self._more[name]
         if name not in self._names and not (name == 'initial_lr' and self._has_initial_lr()):
             raise KeyError(name)
-        return _adze.optimizer_get(self._handle, self._index, name)
+        value = _adze.optimizer_get(self._handle, self._index, name)
+        kind = self._kinds.get(name)
+        return kind(value) if kind is bool or kind is int and value.is_integer() else value
 
     def _has_initial_lr(self):
         try:
@@ -74,6 +77,7 @@ class Optimizer:
     """
     _make, _defaults = None, {}
     settings, states = {}, ()
+    _kinds = {}
     update = None
 
     def __init__(self, params, *args, **options):
@@ -116,6 +120,7 @@ class Optimizer:
             values = [v for _, v, _ in rows]
         else:
             raise TypeError(f'{name} has neither an update nor a step of its own')
+        self._kinds = own.kinds_of(self.defaults)
         self._names_of_own = [n for n, _, _ in rows if n != 'lr' or 'lr' in self.defaults]
         self._type = own.type_of(name, rows, self.states)
         self._updater = own.updater(self, rows, list(self.states)) if type(self).update is not None else None
@@ -126,7 +131,7 @@ class Optimizer:
         self._add_groups(groups, first)
 
     def _add_groups(self, groups, first):
-        self.param_groups = [Group(self._handle, 0, self._settings(), first, self._more())]
+        self.param_groups = [Group(self._handle, 0, self._settings(), first, self._more(), self._kinds)]
         _set(self.param_groups[0], groups[0])
         for group in groups[1:]:
             self.add_param_group(group)
@@ -152,7 +157,7 @@ class Optimizer:
     def add_param_group(self, group):
         params = _parameters(group)
         index = _adze.optimizer_add_param_group(self._handle, params)
-        self.param_groups.append(Group(self._handle, index, self._settings(), params, self._more()))
+        self.param_groups.append(Group(self._handle, index, self._settings(), params, self._more(), self._kinds))
         _set(self.param_groups[-1], group)
 
     def step(self, closure=None):

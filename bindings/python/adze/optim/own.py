@@ -13,6 +13,15 @@ def number_of(name, value):
         raise TypeError(f'the setting {name} of an optimizer is a number, not {type(value).__name__}') from None
 
 
+def kinds_of(defaults):
+    """The settings that are flags or whole numbers. The rate is a float, because schedules change it."""
+    made = {n: bool if isinstance(v, bool) else int for n, v in defaults.items() if isinstance(v, numbers.Integral) and n != 'lr'}
+    for name in made:
+        if int(float(defaults[name])) != defaults[name]:
+            raise OverflowError(f'the setting {name} of an optimizer is {defaults[name]}, which float64 cannot hold')
+    return made
+
+
 def rows_of(defaults):
     """The settings that are numbers, as the library has them: (name, value, whether it is a flag), lr first."""
     given = {}

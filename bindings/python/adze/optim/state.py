@@ -53,6 +53,7 @@ def of_optimizer(optimizer):
             if p in _Keys(optimizer.state):
                 made['state'].setdefault(number, {}).update(copy.deepcopy(optimizer.state[p]))
         for group, own in zip(made['param_groups'], optimizer.param_groups):
+            group.update({name: own[name] for name in own._kinds})
             group.update(copy.deepcopy(own._more))
     return made
 
