@@ -368,10 +368,13 @@ static bool put_signs(decoding *d, const adzi_tok_decoder *by, uint64_t n)
  * wait until others follow. */
 static bool give(decoding *d)
 {
+    if (d->out.size == 0) {
+        return true;
+    }
     const adzi_tok_decoder *by = joined_strip(d->t);
     const char *at = d->out.at, *end = at + d->out.size;
     if (by == NULL) {
-        return at == end || d->put(d->to, (adz_text){ at, d->out.size });
+        return d->put(d->to, (adz_text){ at, d->out.size });
     }
     const size_t n = by->pattern.size;
     while (d->n->started == 0 && d->n->stripped < by->start && (size_t)(end - at) >= n &&
