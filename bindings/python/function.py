@@ -399,7 +399,7 @@ class Function:
         name = p['name']
         fields = self.table['structs'][to]['fields']
         if all(f['type'] == 'adz_tensor *' for f in fields): # a dictionary of tensors
-            self.declared.append(f'{to} f_{name} = {{ NULL }};')
+            self.declared.append(f'{to} f_{name} = {{ {", ".join(["NULL"] * len(fields))} }};')
             values = ', '.join(f'"{f["name"]}", adzp_from_tensor(f_{name}.{f["name"]})' for f in fields)
             self.outputs.append(f'Py_BuildValue("{{{",".join(["sN"] * len(fields))}}}", {values})')
             return self.passed.append(f'&f_{name}')
