@@ -40,7 +40,8 @@
  * | adz_root without fixed_iterations                   | refused: the host reads the residual  |
  * | adz_root by ADZ_ROOT_KRYLOV                         | refused: the host reads dot products  |
  * | adz_odeint with `steps`, and by ADZ_ODE_RK4         | captured, with its gradients          |
- * | adz_odeint with error control                       | refused: the host reads the error     |
+ * | adz_odeint with error control                       | captured, without gradients           |
+ * | adz_odeint by ADZ_ODE_BDF                           | refused: the host chooses orders      |
  * | adz_odeint_event, adz_odeint_events                 | refused: the host reads its sign      |
  *
  * Fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE are loops of the plan: the number of
@@ -49,8 +50,18 @@
  * launches. The bits are those of ordinary calls in all cases. To find out whether the graph fits,
  * the function is called once more while the plan is made; that call computes nothing.
  *
- * Exports contain fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE, as loops of the file.
- * Those of the other forms and of roots are ADZ_ERR_UNSUPPORTED.
+ * Steps with error control, by ADZ_ODE_DORMAND_PRINCE and ADZ_ODE_RODAS4, are a while loop of the
+ * plan. Each run takes as many steps as it needs, at most max_steps, and has the bits of an
+ * ordinary call; where that would fail, the run fails with its error. The number of launches
+ * depends neither on the steps nor on the times. If the solution would have a gradient, the call is
+ * ADZ_ERR_STATE: set `steps`, call it outside of the plan, or disable gradients. The report is that
+ * of the call that makes the plan.
+ *
+ * Exports contain fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE, and steps of the latter
+ * with error control, as loops of the file. A file computes the lengths of steps in the dtype of y,
+ * so those of f32 differ by rounding, and with them the solution by less than its tolerance. Where
+ * a solution needs more than max_steps or cannot go on, the states of a file that it has not
+ * reached are NaN. The other forms and roots are ADZ_ERR_UNSUPPORTED.
  */
 #ifndef ADZE_SOLVERS_H
 #define ADZE_SOLVERS_H

@@ -127,8 +127,7 @@ bool adzi_equation_not_exported(const char *op, const char *what)
 {
     if (adzi_self()->tracer != NULL) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "%s cannot be exported; adz_odeint with ADZ_ODE_RK4, or with steps and ADZ_ODE_DORMAND_PRINCE, can",
-            what);
+            "%s cannot be exported; adz_odeint by ADZ_ODE_RK4 or ADZ_ODE_DORMAND_PRINCE can", what);
         return false;
     }
     return true;

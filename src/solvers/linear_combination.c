@@ -185,3 +185,63 @@ adz_tensor *adzi_linear_combinations(
     memcpy(inputs + (base != NULL), x, (size_t)n * sizeof *x);
     return call(inputs, &attr, weights);
 }
+
+/* ---- numbers that are computed on the way ---------------------------------------------------- */
+
+/* The sum as a chain of operators that an export knows. */
+static adz_tensor *chain_by(adz_tensor *base, adz_tensor *h, adz_tensor *const *x, const double *a,
+    adz_tensor *weights, int n)
+{
+    adz_tensor *sum = NULL;
+    for (int j = 0; j < n; ++j) {
+        if (weights != NULL) {
+            adz_tensor *weight = adz_to(adz_select(weights, 0, j), (adz_dtype)x[j]->dtype);
+            adz_tensor *term = adz_mul(x[j], weight);
+            sum = j == 0 ? term : adz_add(sum, term);
+        } else {
+            sum = j == 0 ? adz_mul_number(x[j], a[j]) : adz_add_scaled(sum, x[j], a[j]);
+        }
+        if (sum == NULL) {
+            return NULL;
+        }
+    }
+    sum = h != NULL ? adz_mul(sum, adz_to(h, (adz_dtype)sum->dtype)) : sum;
+    return base != NULL ? adz_add(base, sum) : sum;
+}
+
+adz_tensor *adzi_linear_combination_by(adz_tensor *base, adz_tensor *h, adz_tensor *const *x,
+    const double *a, adz_tensor *weights, int n)
+{
+    const char *op = linear_combination_op.name;
+    adz_tensor *used[ADZI_COMBINATION_TERMS];
+    adzi_combination_args c = { .rows = 1, .h = 1 };
+    for (int j = 0; j < n; ++j) {
+        if (weights != NULL || a[j] != 0) {
+            c.a[c.n] = weights == NULL ? a[j] : 0;
+            used[c.n++] = x[j];
+        }
+    }
+    if (adzi_self()->tracer != NULL) {
+        return chain_by(base, h, used, c.a, weights, c.n);
+    }
+    for (int j = 0; j < c.n; ++j) {
+        const adz_tensor *term = adzi_compact(op, used[j]);
+        if (term == NULL) {
+            return NULL;
+        }
+        c.x[j] = term->data;
+    }
+    const adz_tensor *from = base != NULL ? adzi_compact(op, base) : NULL;
+    adz_tensor *y = adzi_scratch(op, (adz_dtype)used[0]->dtype, used[0]->rank, used[0]->sizes);
+    if (y == NULL || (base != NULL && from == NULL)) {
+        return NULL;
+    }
+    c.base = from != NULL ? from->data : NULL;
+    c.length = h != NULL ? (const double *)(const void *)h->data : NULL;
+    c.weights = weights != NULL ? (const double *)(const void *)weights->data : NULL;
+    c.y = y->data;
+    c.numel = y->numel;
+    adzi_launch(
+        KERNEL_FOR(linear_combination, y->dtype), adzi_combination_args, &c, c.numel, grain_of(1));
+    return y;
+}

@@ -21,6 +21,19 @@ adz_tensor *adzi_linear_combination(
     adz_tensor *base, double h, adz_tensor *const *x, const double *a, int n);
 
 /**
+ * base + h sum_j a[j] x[j] with numbers that launches have computed: of a step whose length a plan
+ * or a file chooses. It has the bits of adzi_linear_combination and adzi_linear_combinations, and
+ * no gradient.
+ *
+ * @param h        a scalar, f64; NULL: 1
+ * @param a        n numbers; NULL: `weights` has them
+ * @param weights  a[n], f64, contiguous; NULL: `a` has the numbers
+ * @return         shaped like a term, borrowed; NULL with the error recorded
+ */
+adz_tensor *adzi_linear_combination_by(adz_tensor *base, adz_tensor *h, adz_tensor *const *x,
+    const double *a, adz_tensor *weights, int n);
+
+/**
  * Several such sums of the same tensors, y[R, ...].
  *
  * @param weights  a[R, n], f64, contiguous, constant
@@ -33,6 +46,7 @@ typedef struct adzi_combination_args {
     int64_t numel, rows;
     int n;
     double h;
+    const double *length;  /* is h; NULL: `h` is */
     const double *weights; /* rows x n; NULL: `a` is the only row */
     double a[ADZI_COMBINATION_TERMS];
     const char *base, *x[ADZI_COMBINATION_TERMS]; /* of linear_combination; base may be NULL */
@@ -41,6 +55,6 @@ typedef struct adzi_combination_args {
     char *dbase, *dx[ADZI_COMBINATION_TERMS]; /* gradients that are NULL are not computed */
 } adzi_combination_args;
 
-ADZI_ADDRESSES(adzi_combination_args, weights, base, x, y, dy, dbase, dx);
+ADZI_ADDRESSES(adzi_combination_args, length, weights, base, x, y, dy, dbase, dx);
 
 #endif

@@ -15,7 +15,7 @@ static void KERNEL(combination_row)(
     const adzi_combination_args *c, const double *a, elem *restrict y, int64_t from, int64_t n)
 {
     const elem *first = (const elem *)c->x[0] + from;
-    const elem weight = (elem)a[0], h = (elem)c->h;
+    const elem weight = (elem)a[0], h = (elem)(c->length != NULL ? *c->length : c->h);
     for (int64_t i = 0; i < n; ++i) {
         y[i] = first[i] * weight;
     }

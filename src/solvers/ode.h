@@ -47,6 +47,7 @@ typedef struct adzi_ode {
     bool fixed;             /* o.steps equal steps between two times */
     bool by_tensors;        /* ends of steps are computed from `times`, where they depend on it */
     bool mirrored;          /* Note [Time backwards] */
+    adz_tensor *sign;       /* in a while loop: -1 if the times decrease, else 1; or NULL */
     bool graph;             /* steps are recorded, and so are the Jacobians in them */
     int chords;             /* the order of derivatives that recorded steps of ADZ_ODE_BDF have */
     double *at;             /* with error control: the times */
@@ -92,10 +93,11 @@ static inline int64_t adzi_ode_hits_of(const adzi_ode *ode, int event)
 
 /** Where a step lies. */
 typedef struct adzi_ode_span {
-    int64_t k;           /* the number of the step */
-    adz_tensor *t;       /* its begin, a scalar */
-    adz_tensor *h;       /* its length; NULL: `length` */
-    double from, length; /* as numbers, with error control only */
+    int64_t k;                   /* the number of the step */
+    adz_tensor *t;               /* its begin, a scalar */
+    adz_tensor *h;               /* its length; NULL: `length` */
+    double from, length;         /* as numbers, with error control only */
+    adz_tensor *begin, *measure; /* in a while loop: both as scalars, f64; or NULL */
 } adzi_ode_span;
 
 /** What a step computes. */
@@ -174,6 +176,11 @@ double adzi_bdf_weight(int i, double part);
 
 /** adzi_ode_dense for ADZ_ODE_BDF. */
 adz_tensor *adzi_bdf_dense(const adzi_ode_move *move, adz_tensor *theta, double part);
+
+/** The terms of the dense output of ADZ_ODE_DORMAND_PRINCE: which stages have weights other than 0,
+ * and the weights of these stages. Returns how many there are. */
+int adzi_ode_dense_terms(
+    int columns[ADZI_COMBINATION_TERMS], double weights[ADZI_ODE_DENSE][ADZI_COMBINATION_TERMS]);
 
 /** y + h sum_i a[i] k[i], where a[i] is not 0. If y is NULL, it is 0. */
 adz_tensor *adzi_ode_advance(

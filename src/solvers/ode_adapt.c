@@ -3,14 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "solvers/ode_control.h"
 #include "solvers/ode_run.h"
 #include "tensor/kernel/real.h"
-
-/* The error of a step may be a little smaller than allowed, so that the next one rarely fails. */
-#define SAFETY   0.9
-#define SHRINK   0.2
-#define GROWTH   5.0
-#define FIRST_OF 0.01 /* the first step changes the state by about this part */
 
 /* An element of x as a part of atol + rtol max(|y|, |z|); NaN if y or z is not finite. */
 static double part_of(const adz_ode_options *o, const adz_tensor *x, const adz_tensor *y,
@@ -44,27 +39,19 @@ static double size_of(
     return largest * sqrt(sum / (double)x->numel);
 }
 
-static double order_of(const adzi_ode *ode)
+static bool fail(const adzi_ode_run *run, adzi_ode_failure failure)
 {
-    return ode->o.method == ADZ_ODE_BDF ? 2 : ode->o.method == ADZ_ODE_RODAS4 ? 4 : 5;
-}
-
-static bool fail(const adzi_ode_run *run, const char *why, const char *way_out)
-{
+    const adzi_ode *ode = run->ode;
     adz_tensor *largest = adz_max(adz_abs(run->y));
-    adzi_error(run->ode->e.op, ADZ_ERR_NUMERIC,
-        "%s at t = %s, after %lld steps, with a state of %s whose largest element is %s; %s", why,
-        adzi_text_number(adzi_ode_time(run->ode, run->t)), (long long)run->ode->report.steps,
-        adzi_text_shape(run->y), adzi_text_number(largest != NULL ? adz_item(largest) : NAN),
-        way_out);
+    adzi_ode_fail(failure,
+        &(adzi_ode_early){ ode->e.op, ode->o.method, adzi_ode_time(ode, run->t), ode->report.steps,
+            adz_tensor_shape(run->y), largest != NULL ? adz_item(largest) : NAN });
     return false;
 }
 
-/* The shortest step: a shorter one would be lost in the rounding errors of the time. */
 static double shortest_step(const adzi_ode_run *run)
 {
-    const double eps = adzi_ode_eps(run->ode->times);
-    return 4 * eps * fmax(fabs(run->t), DBL_MIN / eps);
+    return adzi_ode_shortest(adzi_ode_eps(run->ode->times), run->t);
 }
 
 /* The first step after Hairer, Norsett and Wanner I, section II.4, but not shorter than the time
@@ -82,16 +69,15 @@ static bool choose_first_step(adzi_ode_run *run, double most)
     }
     const double d0 = size_of(o, y, y, y), d1 = size_of(o, f, y, y);
     if (!isfinite(d0) || !isfinite(d1)) {
-        return fail(run, isfinite(d0) ? "the function is not finite" : "the state is not finite",
-            "begin where it is, or look at the function and the state");
+        return fail(run, isfinite(d0) ? ADZI_ODE_SLOPE_NOT_FINITE : ADZI_ODE_STATE_NOT_FINITE);
     }
     if (o->first_step > 0) {
         run->h = fmax(o->first_step, least);
         return true;
     }
-    double h = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : FIRST_OF * d0 / d1;
+    double h = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : ADZI_ODE_FIRST_OF * d0 / d1;
     h = fmin(fmax(h, least), most);
-    const adzi_ode_span span = { 0, t, NULL, run->t, h };
+    const adzi_ode_span span = { .t = t, .from = run->t, .length = h };
     adz_tensor *z = adz_add_scaled(y, f, h);
     adz_tensor *g = adzi_ode_slope(ode, adzi_ode_moment(&span, 1), z);
     g = g != NULL ? adz_sub(g, f) : NULL;
@@ -99,8 +85,9 @@ static bool choose_first_step(adzi_ode_run *run, double most)
         return false;
     }
     const double most_of = fmax(d1, size_of(o, g, y, y) / h);
-    const double other = most_of <= 1e-15 ? fmax(1e-6, h * 1e-3)
-                                          : adzi_real_pow(FIRST_OF / most_of, 1 / order_of(ode));
+    const double other = most_of <= 1e-15
+                             ? fmax(1e-6, h * 1e-3)
+                             : adzi_real_pow(ADZI_ODE_FIRST_OF / most_of, 1 / adzi_ode_order(ode));
     run->h = fmin(100 * h, other);
     run->h = fmax(isfinite(run->h) && run->h > 0 ? run->h : h, least);
     return true;
@@ -136,19 +123,13 @@ static bool check_step(const adzi_ode_run *run, double stop)
     const adzi_ode *ode = run->ode;
     const double least = shortest_step(run);
     if (ode->report.steps + ode->report.rejected >= ode->o.max_steps) {
-        return fail(run, "max_steps were not enough: the solution is",
-            ode->o.method >= ADZ_ODE_RODAS4
-                ? "raise max_steps or the tolerances"
-                : "raise max_steps or the tolerances, or use ADZ_ODE_RODAS4 if the equation is stiff");
+        return fail(run, ADZI_ODE_MAX_STEPS);
     }
     if (run->h > least || run->t + run->h >= stop) {
         return true;
     }
-    if (ode->o.max_step > 0 && ode->o.max_step <= least) {
-        return fail(run, "max_step is too short for the time", "raise max_step, or use f64");
-    }
-    return fail(run, "the step has become too short",
-        "the solution blows up or is not smooth there: end before, or raise the tolerances");
+    const bool limited = ode->o.max_step > 0 && ode->o.max_step <= least;
+    return fail(run, limited ? ADZI_ODE_MAX_STEP : ADZI_ODE_TOO_SHORT);
 }
 
 bool adzi_ode_accept(
@@ -161,8 +142,7 @@ bool adzi_ode_accept(
     }
     const bool ended = ode->ended >= 0;
     if (*over && !ended && ode->needs_end) {
-        return fail(run, "there is no event before the last time; the solution is",
-            "set a later time, or look at the sign of the event's function");
+        return fail(run, ADZI_ODE_NO_EVENT);
     }
     if (!adzi_ode_write_states(run, span, move)) {
         return false;
@@ -186,7 +166,8 @@ static double end_of_step(adzi_ode_run *run, double stop)
     const double most = run->ode->o.max_step;
     run->h = most > 0 ? fmin(run->h, most) : run->h;
     const double end = run->t + run->h;
-    const bool near = run->t + 1.01 * run->h >= stop && !(most > 0 && stop - run->t > most);
+    const bool near =
+        run->t + ADZI_ODE_NEAR * run->h >= stop && !(most > 0 && stop - run->t > most);
     return near || end >= stop ? stop : end;
 }
 
@@ -219,8 +200,11 @@ static bool try_step(adzi_ode_run *run, int64_t k, double end, bool *over)
         return false;
     }
     const double error = size_of(&ode->o, move.error, run->y, move.y1);
-    const double factor = error == 0 ? GROWTH : SAFETY * adzi_real_pow(error, -1 / order_of(ode));
-    run->h = span.length * (isnan(factor) ? SHRINK : fmin(GROWTH, fmax(SHRINK, factor)));
+    const double factor = error == 0
+                              ? ADZI_ODE_GROWTH
+                              : ADZI_ODE_SAFETY * adzi_real_pow(error, -1 / adzi_ode_order(ode));
+    run->h = span.length * (isnan(factor) ? ADZI_ODE_SHRINK
+                                          : fmin(ADZI_ODE_GROWTH, fmax(ADZI_ODE_SHRINK, factor)));
     if (error <= 1) {
         /* A step that was cut short at a time says little about the next one. */
         run->h = stops ? fmax(run->h, wanted) : run->h;

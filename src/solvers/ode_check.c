@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solvers/ode_control.h"
 #include "solvers/ode_run.h"
 
 /* ---- checks of a call ------------------------------------------------------------------------ */
@@ -92,7 +93,7 @@ static bool check_form(const adzi_ode *ode)
     const char *op = ode->e.op;
     const bool event = ode->n_events > 0;
     if ((event && !adzi_equation_not_exported(op, "an event")) ||
-        (!ode->fixed && !adzi_equation_not_exported(op, "error control")) ||
+        (ode->o.method == ADZ_ODE_BDF && !adzi_equation_not_exported(op, "ADZ_ODE_BDF")) ||
         (ode->o.method == ADZ_ODE_RODAS4 && !adzi_equation_not_exported(op, "ADZ_ODE_RODAS4"))) {
         return false;
     }
@@ -104,8 +105,9 @@ static bool check_form(const adzi_ode *ode)
         }
         return !adzi_is_captured(op, "it reads on the host whether the event's sign has changed");
     }
-    return ode->fixed || !adzi_is_captured(op,
-                             "it reads the error of each step on the host, unless steps is set");
+    return ode->o.method != ADZ_ODE_BDF ||
+           !adzi_is_captured(op,
+               "ADZ_ODE_BDF chooses its steps and orders on the host; use ADZ_ODE_RODAS4, or set steps and use another method");
 }
 
 bool adzi_ode_check(adzi_ode *ode, const adz_tensor *y0)
@@ -167,6 +169,16 @@ bool adzi_ode_read_times(adzi_ode *ode)
     return ode->times != NULL;
 }
 
+bool adzi_ode_check_times(adzi_ode *ode)
+{
+    adz_tensor *const times = ode->times;
+    ode->times = adz_detach(times);
+    const bool good = ode->times != NULL && adzi_ode_read_times(ode);
+    ode->times = times;
+    ode->mirrored = false;
+    return good;
+}
+
 typedef struct finite_args {
     const char *op;
     const bool *finite;
@@ -195,4 +207,32 @@ bool adzi_ode_check_finite(const adzi_ode *ode, adz_tensor *out, const adz_tenso
     const finite_args args = { ode->e.op, (const bool *)(const void *)finite->data,
         adz_tensor_shape(y), ode->n_steps };
     return adzi_repeat(report_finite, finite_args, &args) == ADZ_OK;
+}
+
+/* ---- solutions that have ended early --------------------------------------------------------- */
+
+adz_status adzi_ode_fail(adzi_ode_failure failure, const adzi_ode_early *at)
+{
+    static const struct {
+        const char *why, *way_out;
+    } texts[] = {
+        [ADZI_ODE_STATE_NOT_FINITE] = { "the state is not finite",
+            "begin where it is, or look at the function and the state" },
+        [ADZI_ODE_SLOPE_NOT_FINITE] = { "the function is not finite",
+            "begin where it is, or look at the function and the state" },
+        [ADZI_ODE_MAX_STEPS] = { "max_steps were not enough: the solution is",
+            "raise max_steps or the tolerances" },
+        [ADZI_ODE_MAX_STEP] = { "max_step is too short for the time",
+            "raise max_step, or use f64" },
+        [ADZI_ODE_TOO_SHORT] = { "the step has become too short",
+            "the solution blows up or is not smooth there: end before, or raise the tolerances" },
+        [ADZI_ODE_NO_EVENT] = { "there is no event before the last time; the solution is",
+            "set a later time, or look at the sign of the event's function" },
+    };
+    const bool stiff = failure == ADZI_ODE_MAX_STEPS && at->method < ADZ_ODE_RODAS4;
+    return adzi_error(at->op, ADZ_ERR_NUMERIC,
+        "%s at t = %s, after %lld steps, with a state of %s whose largest element is %s; %s%s",
+        texts[failure].why, adzi_text_number(at->time), (long long)at->steps,
+        adzi_text_sizes(at->state.rank, at->state.sizes), adzi_text_number(at->largest),
+        texts[failure].way_out, stiff ? ", or use ADZ_ODE_RODAS4 if the equation is stiff" : "");
 }

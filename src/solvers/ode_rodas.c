@@ -77,12 +77,20 @@ static adz_tensor *slope_by_time(const adzi_ode *ode, const adzi_ode_span *span,
                : NULL;
 }
 
+/* s / (factor h) in a while loop. */
+static adz_tensor *by_measure(const adzi_ode_span *span, adz_tensor *s, double factor)
+{
+    adz_tensor *inverse = adz_number_div(1, adz_mul_number(span->measure, factor));
+    return s != NULL ? adz_mul(s, adz_to(inverse, (adz_dtype)s->dtype)) : NULL;
+}
+
 /* The matrix of the stages, 1 / (h gamma) - J. */
 static adz_tensor *system_of(const adzi_ode_span *span, adz_tensor *j)
 {
     adz_tensor *one = j != NULL ? adz_eye(j->sizes[2], j->sizes[2], (adz_dtype)j->dtype) : NULL;
-    adz_tensor *diagonal = span->h != NULL ? adz_mul(one, adz_number_div(1 / GAMMA, span->h))
-                                           : adz_mul_number(one, 1 / (GAMMA * span->length));
+    adz_tensor *diagonal = span->measure != NULL ? by_measure(span, one, GAMMA)
+                           : span->h != NULL     ? adz_mul(one, adz_number_div(1 / GAMMA, span->h))
+                                                 : adz_mul_number(one, 1 / (GAMMA * span->length));
     return diagonal != NULL ? adz_sub(diagonal, j) : NULL;
 }
 
@@ -93,7 +101,9 @@ static adz_tensor *right_side(
     adz_tensor *b = f;
     if (i > 0) {
         adz_tensor *s = adzi_ode_advance(NULL, NULL, k, c[i], i);
-        s = span->h != NULL ? adz_div(s, span->h) : adz_mul_number(s, 1 / span->length);
+        s = span->measure != NULL ? by_measure(span, s, 1)
+            : span->h != NULL     ? adz_div(s, span->h)
+                                  : adz_mul_number(s, 1 / span->length);
         b = adz_add(b, s);
     }
     return slope_in_time[i] != 0 ? adz_add_scaled(b, f_t, slope_in_time[i]) : b;

@@ -38,6 +38,15 @@ bool adzi_ode_check(adzi_ode *ode, const adz_tensor *y0);
  * with the error recorded. */
 bool adzi_ode_read_times(adzi_ode *ode);
 
+/** Checks the times of a solution in a plan, also in each replay. False with the error recorded. */
+bool adzi_ode_check_times(adzi_ode *ode);
+
+/** Whether the steps are those of a while loop: with error control, in a plan or an export. */
+bool adzi_ode_may_while(const adzi_ode *ode);
+
+/** The solution by a while loop, without gradients. False with the error recorded. */
+bool adzi_ode_while(adzi_ode *ode, adz_tensor *y0, adz_tensor **results);
+
 /** Whether the steps are scans: fixed steps of a Runge-Kutta method, in a plan or an export. -1
  * with the error recorded. */
 int adzi_ode_may_scan(const adzi_ode *ode, const adz_tensor *y0);

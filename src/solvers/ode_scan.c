@@ -45,7 +45,7 @@ static int keeps_graph(const adzi_ode *ode, const adz_tensor *y0)
     adz_tensor *y = adz_detach((adz_tensor *)(uintptr_t)y0);
     y = y != NULL && adzi_requires_grad(y0) ? adzi_equation_leaf(y) : y;
     adz_tensor *begin = adz_select(ode->times, 0, 0);
-    const adzi_ode_span span = { 0, begin, adz_sub(adz_select(ode->times, 0, 1), begin), NAN, NAN };
+    const adzi_ode_span span = { .t = begin, .h = adz_sub(adz_select(ode->times, 0, 1), begin) };
     bool good = y != NULL && span.h != NULL;
     for (size_t i = 0; i < ode->e.n && good; ++i) {
         one.e.arguments[i] = adzi_equation_stand_in(ode->e.arguments[i], false);
@@ -78,7 +78,7 @@ int adzi_ode_may_scan(const adzi_ode *ode, const adz_tensor *y0)
 /* A step from t. The carries are y, and the slope there if it is carried. */
 static bool take_step(const scanned *s, adz_tensor *t, adz_tensor *const *in, adz_tensor **out)
 {
-    const adzi_ode_span span = { 0, t, s->h, NAN, NAN };
+    const adzi_ode_span span = { .t = t, .h = s->h };
     adzi_ode_move move = { .first = s->carries_slope ? in[1] : NULL };
     if (t == NULL || !adzi_ode_step(s->ode, &span, in[0], &move)) {
         return false;
@@ -231,16 +231,6 @@ static adz_tensor *states_of(scanned *s, adz_tensor *y0)
                : NULL;
 }
 
-/* In a plan, each replay checks its times and its states. */
-static bool check_times(adzi_ode *ode)
-{
-    adz_tensor *const times = ode->times;
-    ode->times = adz_detach(times);
-    const bool good = ode->times != NULL && adzi_ode_read_times(ode);
-    ode->times = times;
-    return good;
-}
-
 bool adzi_ode_scan(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
 {
     const bool traced = adzi_self()->tracer != NULL;
@@ -253,7 +243,7 @@ bool adzi_ode_scan(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
     ode->n_steps = (ode->n_times - 1) * ode->o.steps;
     ode->report.steps = ode->n_steps;
     ode->counts = traced ? NULL : &ode->report;
-    if (!traced && !check_times(ode)) {
+    if (!traced && !adzi_ode_check_times(ode)) {
         return false;
     }
     adz_tensor *states[2] = { adz_unsqueeze(y0, 0), states_of(&s, y0) };

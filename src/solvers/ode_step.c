@@ -41,22 +41,31 @@ adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y)
     adz_tensor *f =
         variables[0] != NULL && y != NULL ? adzi_equation_call(&ode->e, variables, 2) : NULL;
     f = adzi_ode_heard(ode, &ode->e, variables, f);
-    return f != NULL && ode->mirrored ? adz_neg(f) : f;
+    return f == NULL           ? NULL
+           : ode->sign != NULL ? adz_mul(f, ode->sign)
+           : ode->mirrored     ? adz_neg(f)
+                               : f;
 }
 
 adz_tensor *adzi_ode_time_of(const adzi_ode *ode, adz_tensor *t)
 {
-    return ode->mirrored ? adz_neg(t) : t;
+    return ode->sign != NULL ? adz_mul(t, ode->sign) : ode->mirrored ? adz_neg(t) : t;
 }
 
 adz_tensor *adzi_ode_scaled(const adzi_ode_span *span, adz_tensor *s)
 {
+    if (span->measure != NULL) {
+        return s != NULL ? adz_mul(s, adz_to(span->measure, (adz_dtype)s->dtype)) : NULL;
+    }
     return span->h != NULL ? adz_mul(s, span->h) : adz_mul_number(s, span->length);
 }
 
 adz_tensor *adzi_ode_advance(
     const adzi_ode_span *span, adz_tensor *y, adz_tensor *const *k, const double *a, int n)
 {
+    if (span != NULL && span->measure != NULL) {
+        return adzi_linear_combination_by(y, span->measure, k, a, NULL, n);
+    }
     if (span == NULL || span->h == NULL) {
         return adzi_linear_combination(y, span != NULL ? span->length : 1, k, a, n);
     }
@@ -66,6 +75,10 @@ adz_tensor *adzi_ode_advance(
 
 adz_tensor *adzi_ode_moment(const adzi_ode_span *span, double c)
 {
+    if (span->measure != NULL && c != 0) {
+        return adz_to(
+            adz_add(span->begin, adz_mul_number(span->measure, c)), (adz_dtype)span->t->dtype);
+    }
     return c == 0            ? span->t
            : span->h != NULL ? adz_add_scaled(span->t, span->h, c)
                              : adz_scalar(span->from + c * span->length, (adz_dtype)span->t->dtype);
@@ -210,6 +223,21 @@ static terms terms_of(const adzi_ode_move *move, const dense_weights *w)
     return t;
 }
 
+int adzi_ode_dense_terms(
+    int columns[ADZI_COMBINATION_TERMS], double weights[ADZI_ODE_DENSE][ADZI_COMBINATION_TERMS])
+{
+    const adzi_ode_move move = { .weight = dense_weight, .n_stages = STAGES };
+    const dense_weights w = weights_of(&move);
+    const terms t = terms_of(&move, &w);
+    for (int i = 0; i < t.n; ++i) {
+        columns[i] = t.columns[i];
+        for (int c = 0; c < ADZI_ODE_DENSE; ++c) {
+            weights[c][i] = w.of[c][t.columns[i]];
+        }
+    }
+    return t.n;
+}
+
 /* The states at m times from `first` on, which are numbers. */
 static adz_tensor *between(const adzi_ode *ode, const adzi_ode_span *span,
     const adzi_ode_move *move, int64_t first, int64_t m)
@@ -270,7 +298,7 @@ adz_tensor *adzi_ode_end_of(const adzi_ode *ode, const adzi_ode_span *span)
 
 bool adzi_ode_span_of(const adzi_ode *ode, int64_t k, adzi_ode_span *span)
 {
-    *span = (adzi_ode_span){ k, NULL, NULL, NAN, NAN };
+    *span = (adzi_ode_span){ .k = k, .from = NAN, .length = NAN };
     if (ode->fixed) {
         const int64_t i = k / ode->o.steps, j = k % ode->o.steps;
         adz_tensor *begin = adz_select(ode->times, 0, i);

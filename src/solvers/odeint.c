@@ -169,6 +169,9 @@ static bool solve(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
 {
     adzi_thread *thread = adzi_self();
     adzi_ode given = *ode;
+    if (adzi_ode_may_while(ode)) {
+        return adzi_ode_while(ode, y0, results);
+    }
     const int scans = adzi_ode_may_scan(ode, y0);
     if (scans != 0) {
         return scans > 0 && adzi_ode_scan(ode, y0, results);

@@ -400,6 +400,31 @@ static adz_tensor *dormand_prince(adz_module *none, adz_tensor **in)
     return y != NULL ? flat(y) : NULL;
 }
 
+/* Steps with error control: a loop with a condition, in a scan over the times. */
+static adz_tensor *adaptive(adz_tensor *x, int64_t n_times)
+{
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    const adz_dtype dtype = adz_tensor_dtype(x);
+    o.rtol = dtype == ADZ_F64 ? 1e-6 : 1e-4;
+    o.atol = 1e-5;
+    o.first_step = 0.125;
+    adz_tensor *y0 = adz_mean(x, ADZ_DIMS(0), ADZ_DROPDIM);
+    adz_tensor *y = adz_odeint(slope, NULL, y0, adz_linspace(0, -1, n_times, dtype), &o, NULL);
+    return y != NULL ? flat(y) : NULL;
+}
+
+static adz_tensor *error_control(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    return adaptive(in[0], 2);
+}
+
+static adz_tensor *error_control_between(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    return adaptive(in[0], 7);
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 adz_module *loop_cell(void)
@@ -415,8 +440,9 @@ adz_module *loop_cell(void)
 const loop_function loop_functions[] = { ROW(of_gated), ROW(forwards), ROW(backwards),
     ROW(of_strided), ROW(nested), ROW(two_scans), ROW(batched), ROW(until_it_converges),
     ROW(until_its_bound), ROW(without_a_step), ROW(branches), ROW(handed_on), ROW(of_turned),
-    ROW(branches_with_rows), ROW(runge_kutta), ROW(dormand_prince),
-    { "padded", padded, padded_module }, { "in_pieces", in_pieces, in_pieces_module } };
+    ROW(branches_with_rows), ROW(runge_kutta), ROW(dormand_prince), ROW(error_control),
+    ROW(error_control_between), { "padded", padded, padded_module },
+    { "in_pieces", in_pieces, in_pieces_module } };
 
 adz_module *loop_module(const loop_function *f)
 {

@@ -143,13 +143,19 @@ static adz_status write_onnx(adz_tensor *y0, adz_ode_options *o)
     return status;
 }
 
-static void exports_have_fixed_steps(void **state)
+static void exports_have_runge_kutta_methods(void **state)
 {
     (void)state;
     adz_tensor *y0 = adz_ones(ADZ_SHAPE(3), ADZ_F64);
     adz_ode_options o = ADZ_ODE_OPTIONS;
     o.steps = 2;
     assert_int_equal(write_onnx(y0, &o), ADZ_OK);
+    o.steps = 0;
+    assert_int_equal(write_onnx(y0, &o), ADZ_OK);
+    o.method = ADZ_ODE_BDF;
+    assert_int_equal(write_onnx(y0, &o), ADZ_ERR_STATE); /* the plan refuses it first */
+    expect_error(ADZ_ERR_STATE, "ADZ_ODE_BDF chooses its steps and orders on the host");
+    o.steps = 2;
     o.method = ADZ_ODE_RK4;
     assert_int_equal(write_onnx(y0, &o), ADZ_OK);
     o.method = ADZ_ODE_RODAS4;
@@ -252,7 +258,7 @@ const struct CMUnitTest ode_refused[N_ODE_REFUSED] = {
     cmocka_unit_test_setup_teardown(times_and_options_are_checked, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(
         solutions_that_blow_up_are_refused, solvers_open, solvers_close),
-    cmocka_unit_test_setup_teardown(exports_have_fixed_steps, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(exports_have_runge_kutta_methods, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(refused_memory_harms_nothing, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(a_jump_restores_the_mode, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(a_jump_from_a_hook_leaves_nothing, solvers_open, solvers_close),

@@ -48,7 +48,8 @@ enum {
     N_FORWARD = 11,
     N_FORWARD_HITS = 5,
     N_ODE_BACKWARDS = 6,
-    N_ODE_PLANS = 3
+    N_ODE_PLANS = 3,
+    N_ODE_ADAPTIVE_PLANS = 6
 };
 /* Each test has a scope. */
 int solvers_open(void **state);
@@ -79,6 +80,7 @@ extern const struct CMUnitTest forward[N_FORWARD];
 extern const struct CMUnitTest forward_hits[N_FORWARD_HITS];
 extern const struct CMUnitTest ode_backwards[N_ODE_BACKWARDS];
 extern const struct CMUnitTest ode_plans[N_ODE_PLANS];
+extern const struct CMUnitTest ode_adaptive_plans[N_ODE_ADAPTIVE_PLANS];
 
 /** The methods that choose their steps. */
 enum { ADAPTIVE = 3 };
