@@ -1,7 +1,6 @@
 /* What steps with error control are chosen by. The host chooses them in ode_adapt.c; in plans and
- * exports tensors do, in ode_while.c and
- * ode_lengths.c. Both have the formulas of Hairer, Norsett and Wanner I,
- * section II.4, in the same order, so the steps have the same bits. */
+ * exports tensors do, in ode_while.c and ode_lengths.c. Both have the formulas of Hairer, Norsett
+ * and Wanner I, section II.4, in the same order, so the steps have the same bits. */
 #ifndef ADZI_SOLVERS_ODE_CONTROL_H
 #define ADZI_SOLVERS_ODE_CONTROL_H
 
