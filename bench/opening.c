@@ -19,8 +19,9 @@ static size_t read_file(const char *path, bool fresh)
     const off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
     char *memory = size <= 0 ? NULL : fresh || kept == NULL ? malloc((size_t)size) : kept;
     size_t done = 0;
+    lseek(fd, 0, SEEK_SET);
     for (ssize_t n = 1; memory != NULL && n > 0; done += (size_t)n) {
-        n = pread(fd, memory + done, (size_t)size - done, (off_t)done);
+        n = read(fd, memory + done, (size_t)size - done);
         n = n < 0 ? 0 : n;
     }
     if (fresh) {
