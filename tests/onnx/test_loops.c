@@ -83,6 +83,7 @@ static size_t text_as_c(adz_tensor *x)
     const adzi_export what = { .function = call, .user = &c, .inputs = { &c.x, 1 } };
     adz_c_options o = ADZ_C_OPTIONS;
     o.libm = true;
+    o.allow_nonfinite = true; /* states that a solution does not reach are NaN */
     if (c.net == NULL || adzi_write_c("write", temporary_path("net.c"), &what, 1, &o) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
