@@ -69,7 +69,13 @@ class Solvers(unittest.TestCase):
         gc.collect() # the graph has all functions
         hits[0][0][1].backward()
         self.assertAlmostEqual(w.grad.item(), -5 * math.pi / 8, places=5)
-        del falling.direction
+        falling.direction = 0.5 # a sign, as in scipy
+        _, hits, ended = solvers.odeint_events(oscillator, start, times, [falling], [w])
+        self.assertAlmostEqual(hits[0][0][0].item(), 3 * math.pi / 4, places=4)
+        falling.terminal = 1.5
+        with self.assertRaises(TypeError):
+            solvers.odeint_events(oscillator, start, times, [falling], [w])
+        del falling.direction, falling.terminal
         _, hits, ended = solvers.odeint_events(oscillator, start, times, [falling], [w])
         self.assertEqual((hits[0][0].shape, ended), ((6,), None))
         with self.assertRaises(ZeroDivisionError):

@@ -104,7 +104,7 @@ class Tokenizer:
         return _adze.tokenizer_token(self._handle, id)
 
     def id(self, token):
-        """The id of one token."""
+        """The id of one token, or -1 if there is no such token."""
         return _adze.tokenizer_id(self._handle, token)
 
     def save(self, path):

@@ -3,6 +3,8 @@
 A function gets tensors and returns one. Gradients reach `arguments` and all other tensors that the function uses.
 Options are those of the library (solvers.h), as keywords: tolerance, rows, rtol, atol, method and so on.
 """
+import operator
+
 from . import _adze
 
 
@@ -29,12 +31,13 @@ def odeint_events(function, y0, times, events, arguments=(), **options):
     """The solution of y' = function(t, y, *arguments) at the times, and all hits of several events on the way.
 
     An event is a function event(t, y, *arguments) that gives one element; it is hit where that changes its sign. As in
-    scipy.integrate.solve_ivp, an attribute event.direction of 1 or -1 wants rising or falling signs only, and
+    scipy.integrate.solve_ivp, an attribute event.direction above or below 0 wants rising or falling signs only, and
     event.terminal = n ends the solution at the n-th hit (True: at the first). Returns (states, hits, ended): the states
     at the times up to the end, a pair (times [H], states [H, ...]) for each event, and the index of the event that has
     ended the solution, or None. All are differentiable. There are 1 to 16 events.
     """
-    triples = [(e, int(getattr(e, 'direction', 0)), int(getattr(e, 'terminal', None) or 0)) for e in events]
+    signs = [getattr(e, 'direction', 0) for e in events]
+    triples = [(e, (d > 0) - (d < 0), operator.index(getattr(e, 'terminal', None) or 0)) for e, d in zip(events, signs)]
     found, ended = _adze.odeint_events(function, y0, times, list(arguments), triples, **options)
     hits = [(found[1 + 2 * i], found[2 + 2 * i]) for i in range(len(triples))]
     return found[0], hits, None if ended < 0 else ended
