@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "entry.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,7 @@
 
 #include "../shared/command_line.h"
 #include "../shared/files.h"
-
-enum { PATH = 1024 };
+#include "folder.h"
 
 bool ends_with(const char *path, const char *ending)
 {
@@ -60,9 +58,7 @@ static const char *find_value(const char *text, const char *name)
 static char *read_file(const char *folder, const char *file, char *path)
 {
     size_t size;
-    if (snprintf(path, PATH, "%s/%s", folder, file) >= PATH) {
-        fail("%s: the name of the folder is too long", folder);
-    }
+    path_in(folder, file, path);
     return access(path, F_OK) == 0 ? read_whole_file(path, &size) : NULL;
 }
 
@@ -73,7 +69,7 @@ static bool is_null(const char *value)
 
 bool entry_is_set(const char *folder, const char *file, const char *name)
 {
-    char path[PATH], *text = read_file(folder, file, path);
+    char path[FOLDER_PATH], *text = read_file(folder, file, path);
     const char *value = text != NULL ? find_value(text, name) : NULL;
     const bool set = !is_null(value) && strncmp(value, "false", 5) != 0;
     free(text);
@@ -83,7 +79,7 @@ bool entry_is_set(const char *folder, const char *file, const char *name)
 size_t read_numbers(
     const char *folder, const char *file, const char *name, int64_t *to, size_t most)
 {
-    char path[PATH], *text = read_file(folder, file, path);
+    char path[FOLDER_PATH], *text = read_file(folder, file, path);
     const char *at = text != NULL ? find_value(text, name) : NULL;
     size_t n = 0;
     if (is_null(at)) {
@@ -94,12 +90,12 @@ size_t read_numbers(
     at = list ? skip_space(at + 1) : at;
     for (bool more = true; more;) {
         char *end;
-        errno = 0;
-        const long long value = strtoll(at, &end, 10);
+        const long long value =
+            strtoll(at, &end, 10); /* the nearest number if it is beyond int64 */
         const char *behind = skip_space(end);
         more = list && *behind == ',';
         const bool ended = list ? *behind == ']' : *behind == ',' || *behind == '}';
-        if (end == at || errno != 0 || (!more && !ended) || n == most) {
+        if (end == at || (!more && !ended) || n == most) {
             fail("%s: %s is not a whole number, or a list of at most %zu", path, name, most);
         }
         to[n++] = value;

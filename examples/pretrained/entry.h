@@ -9,7 +9,9 @@
 
 /* Reads a whole number, or a list of up to `most` of them, that an object at the top of a file has
  * under a name. Returns how many numbers were stored in `to`: 0 if there is no such file or entry,
- * or if the entry is null. Ends the program if the entry is anything else. */
+ * or if the entry is null. A number beyond int64 becomes the largest or the smallest int64:
+ * transformers writes 10^30 for a length without a limit. Ends the program if the entry is anything
+ * else. */
 size_t read_numbers(
     const char *folder, const char *file, const char *name, int64_t *to, size_t most);
 

@@ -1,7 +1,9 @@
-/* Asks a model for its results by a call. */
+/* Asks a model for its results by a call, and its folder for sizes. */
 #include "results.h"
 
 #include <string.h>
+
+#include "entry.h"
 
 bool model_gives(adz_module *model, const char *name)
 {
@@ -21,4 +23,27 @@ bool model_gives(adz_module *model, const char *name)
     adz_values_free(&out);
     adz_scope_close(scope);
     return gives;
+}
+
+static bool is_roberta(adz_module *encoder)
+{
+    return strcmp(adz_module_name(encoder), "RobertaModel") == 0;
+}
+
+int64_t padding_of(const char *folder, adz_module *encoder)
+{
+    int64_t padding = is_roberta(encoder) ? 1 : 0; /* as transformers has it without the entry */
+    read_numbers(folder, "config.json", "pad_token_id", &padding, 1);
+    return padding;
+}
+
+/* The positions of a RoBERTa begin behind the index of its padding token. */
+int64_t positions_of(const char *folder, adz_module *encoder)
+{
+    int64_t positions = 0;
+    if (read_numbers(folder, "config.json", "max_position_embeddings", &positions, 1) == 1 &&
+        is_roberta(encoder)) {
+        positions -= padding_of(folder, encoder) + 1;
+    }
+    return positions;
 }

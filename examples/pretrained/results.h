@@ -1,4 +1,4 @@
-/* What a published model returns. */
+/* What a published model takes and returns. */
 #ifndef EXAMPLES_PRETRAINED_RESULTS_H
 #define EXAMPLES_PRETRAINED_RESULTS_H
 
@@ -8,5 +8,12 @@
 /* True if a call of the model with "input_ids" has a result of this name, such as "logits". The
  * model is called with one token. */
 bool model_gives(adz_module *model, const char *name);
+
+/* How many tokens a row of an encoder can have, by the config.json of its folder; 0 if that does
+ * not say. */
+int64_t positions_of(const char *folder, adz_module *encoder);
+
+/* The token that fills rows, by the config.json of the encoder's folder. */
+int64_t padding_of(const char *folder, adz_module *encoder);
 
 #endif

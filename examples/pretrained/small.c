@@ -7,37 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../shared/command_line.h"
 #include "../shared/files.h"
 #include "../text/text.h"
 #include "entry.h"
+#include "folder.h"
 
-enum { PATH = 1024, NAME = 128 };
+enum { NAME = 128 };
 
 /* ---- folders -------------------------------------------------------------------------------- */
-
-static const char *path_in(const char *folder, const char *name, char *path)
-{
-    if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH) {
-        fail("%s: the name of the folder is too long", folder);
-    }
-    return path;
-}
-
-static void make_folder(const char *path)
-{
-    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-        fail("%s: cannot be made: %s", path, strerror(errno));
-    }
-}
 
 /* Writes the files, and the folders in which they are. */
 static void write_files(const char *folder, const small_file *files, size_t n)
 {
-    char path[PATH];
+    char path[FOLDER_PATH];
     for (size_t i = 0; i < n; ++i) {
         const char *slash = strrchr(files[i].path, '/');
         path_in(folder, files[i].path, path);
@@ -55,7 +40,7 @@ static void write_files(const char *folder, const small_file *files, size_t n)
 
 static void remove_files(const char *folder, const small_file *files, size_t n)
 {
-    char path[PATH];
+    char path[FOLDER_PATH];
     for (size_t i = 0; i < n; ++i) {
         remove(path_in(folder, files[i].path, path));
         char *slash = strrchr(path, '/');
@@ -73,6 +58,7 @@ void save_small(adz_module *model, const char *folder, const small_file *files, 
     make_folder(folder);
     write_files(folder, files, n);
     adz_pretrained_save(model, folder);
+    remark("the model is saved as the folder %s", folder);
 }
 
 /* ---- weights -------------------------------------------------------------------------------- */
@@ -101,7 +87,7 @@ adz_module *open_small(const small_file *files, size_t n_files, const small_weig
     size_t n_weights, int layers, double scale)
 {
     const char *where = getenv("TMPDIR");
-    char folder[PATH], path[PATH];
+    char folder[FOLDER_PATH], path[FOLDER_PATH];
     adz_scope *scope = adz_scope_open();
     adz_safetensors *file = adz_safetensors_new();
     for (size_t i = 0; i < n_weights; ++i) {

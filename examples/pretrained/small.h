@@ -25,7 +25,7 @@ typedef struct small_file {
 adz_module *open_small(const small_file *files, size_t n_files, const small_weight *weights,
     size_t n_weights, int layers, double scale);
 
-/* Saves a model with its files as a folder that adz_pretrained_open reads. */
+/* Saves a model with its files as a folder that adz_pretrained_open reads, and tells so. */
 void save_small(adz_module *model, const char *folder, const small_file *files, size_t n);
 
 /* The most frequent words of a text that occur at least twice, at most `most` of them, the most

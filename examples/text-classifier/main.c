@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pretrained/folder.h"
 #include "../shared/files.h"
 #include "../shared/interrupt.h"
 #include "../shared/plain_text.h"
@@ -75,6 +76,9 @@ static void check_training_files(const options *o)
 {
     bool back = o->load != NULL && same_file(o->load, o->save);
     if (o->published) {
+        if (o->pretrained != NULL && same_file(o->pretrained, o->save)) {
+            usage_error("--save %s would overwrite the model of --pretrained", o->save);
+        }
         make_model_folder(o->save);
     }
     const file_use files[] = { { "save", o->published ? NULL : o->save, true },

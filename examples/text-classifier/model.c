@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pretrained/folder.h"
 #include "pretrained.h"
 
 enum { MOST_SAVED_LABELS = 1000000 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pretrained.h"
+#include "../pretrained/folder.h"
 
 const char program_name[] = "text-classifier";
 
@@ -238,10 +238,12 @@ static void check_given(const options *o, argument *table, size_t n)
     }
 }
 
+/* The options of a tokenizer that is built from the texts. */
+static const char *const of_tokens[] = { "tokens", "max-vocab", "min-freq" };
+
 /* A published folder brings its network and its tokens along. */
 static void check_published(const options *o, argument *table, size_t n, size_t n_network)
 {
-    static const char *const of_tokens[] = { "tokens", "max-vocab", "min-freq" };
     if (o->load != NULL || o->encoder != NULL) {
         usage_error("--pretrained brings an encoder along; leave out --%s",
             o->load != NULL ? "load" : "encoder");
@@ -278,6 +280,11 @@ static void check_options(const options *o, argument *table, size_t n, size_t n_
     }
     if (o->load != NULL && o->encoder != NULL) {
         usage_error("--load brings an encoder along; leave out --encoder");
+    }
+    for (int i = 0; i < 3 && o->load != NULL; ++i) {
+        if (is_given(table, n, of_tokens[i])) {
+            usage_error("--load brings the tokens along; leave out --%s", of_tokens[i]);
+        }
     }
     for (size_t i = 0; i < n_network && o->load != NULL; ++i) {
         if (table[i].given) {

@@ -1,18 +1,15 @@
 /* Puts a classifier's head on a published encoder, and saves both as a folder. */
-#define _GNU_SOURCE
 #include "pretrained.h"
 
 #include <adze/models.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "../pretrained/entry.h"
+#include "../pretrained/folder.h"
 #include "../pretrained/results.h"
 
-enum { PATH = 1024, ENCODER = 0, HEAD = 1 };
+enum { ENCODER = 0, HEAD = 1 };
 
 static const double head_dropout = 0.1;
 static const char head_file[] = "classifier.safetensors";
@@ -76,15 +73,9 @@ static int64_t width_of(adz_module *encoder, const char *folder)
 
 model open_pretrained(const char *folder, int64_t max_len, char **labels, size_t n_labels)
 {
-    int64_t positions = 0, padding = 0;
     adz_module *encoder = adz_pretrained_open(folder, NULL);
-    const int64_t width = width_of(encoder, folder);
-    read_numbers(folder, "config.json", "max_position_embeddings", &positions, 1);
-    read_numbers(folder, "config.json", "pad_token_id", &padding, 1);
-    if (strcmp(adz_module_name(encoder), "RobertaModel") ==
-        0) { /* they begin behind the padding's */
-        positions -= padding + 1;
-    }
+    const int64_t width = width_of(encoder, folder), positions = positions_of(folder, encoder);
+    const int64_t padding = padding_of(folder, encoder);
     model m = { .labels = labels, .n_labels = n_labels, .published = true, .padding = padding };
     m.network.max_len = positions > 0 && positions < max_len ? positions : max_len;
     m.tokenizer = adz_pretrained_tokenizer_open(folder, NULL);
@@ -100,30 +91,9 @@ model open_pretrained(const char *folder, int64_t max_len, char **labels, size_t
 
 /* ---- the folder ----------------------------------------------------------------------------- */
 
-bool is_folder(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-}
-
-void make_model_folder(const char *path)
-{
-    if (mkdir(path, 0777) != 0 && !is_folder(path)) {
-        fail("%s: the folder cannot be made: %s", path, strerror(errno));
-    }
-}
-
-static const char *path_in(const char *folder, const char *name, char *path)
-{
-    if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH) {
-        fail("%s: the name of the folder is too long", folder);
-    }
-    return path;
-}
-
 void save_pretrained(const model *m, const char *folder)
 {
-    char path[PATH], value[32];
+    char path[FOLDER_PATH], value[32];
     adz_pretrained_save(encoder_of(m), folder);
     adz_tokenizer_save(m->tokenizer, path_in(folder, "tokenizer.json", path));
     adz_safetensors *file = adz_module_to_safetensors(head_of(m), NULL);
@@ -136,7 +106,7 @@ void save_pretrained(const model *m, const char *folder)
 
 model load_pretrained(const char *folder)
 {
-    char path[PATH];
+    char path[FOLDER_PATH];
     size_t n_labels;
     adz_safetensors *file = adz_safetensors_load(path_in(folder, head_file, path), NULL);
     char **labels = read_labels(path, file, &n_labels);

@@ -8,12 +8,6 @@
  * read, but no more than the encoder has positions. The model owns the labels from then on. */
 model open_pretrained(const char *folder, int64_t max_len, char **labels, size_t n_labels);
 
-/* True if the path is a folder, as save_pretrained makes it. */
-bool is_folder(const char *path);
-
-/* Makes the folder of a model that will be saved, before the training. */
-void make_model_folder(const char *path);
-
 /* Writes config.json and model.safetensors of the encoder, tokenizer.json, and
  * classifier.safetensors with the head and the labels. */
 void save_pretrained(const model *m, const char *folder);

@@ -17,20 +17,19 @@ static const char of_sentences[] = "sentence_bert_config.json";
  * both the table of positions and the tokenizer allow. */
 static int64_t length_of(const char *folder, adz_module *model)
 {
-    int64_t length = 0, positions = 0, tokens = 0, padding = 1;
+    int64_t length = 0, tokens = 0;
     if (read_numbers(folder, of_sentences, "max_seq_length", &length, 1) == 1) {
+        if (length < 1) {
+            fail("%s/%s: max_seq_length is %lld, which leaves nothing of a text", folder,
+                of_sentences, (long long)length);
+        }
         return length;
     }
-    const bool has_positions =
-        read_numbers(folder, "config.json", "max_position_embeddings", &positions, 1) == 1;
-    if (strcmp(adz_module_name(model), "RobertaModel") == 0) { /* they begin behind the padding's */
-        read_numbers(folder, "config.json", "pad_token_id", &padding, 1);
-        positions -= padding + 1;
-    }
+    const int64_t positions = positions_of(folder, model);
     const bool has_tokens =
         read_numbers(folder, "tokenizer_config.json", "model_max_length", &tokens, 1) == 1;
-    return has_tokens && (!has_positions || tokens < positions) ? tokens
-           : has_positions                                      ? positions
+    return has_tokens && (positions == 0 || tokens < positions) ? tokens
+           : positions != 0                                     ? positions
                                                                 : 512;
 }
 
@@ -111,8 +110,10 @@ static int longest_first(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Counts texts that have more tokens than were read, among those that fill all the room. */
-static void note_cut(const encoder *e, const adz_text *texts, const int64_t *lengths, size_t n)
+/* Counts texts that have more tokens than were read, among those that fill all the room, and tells
+ * of them. */
+static void note_cut(
+    const encoder *e, const adz_text *texts, const int64_t *lengths, size_t n, bool is_query)
 {
     size_t cut = 0, first = 0;
     int64_t tokens = 0;
@@ -129,15 +130,21 @@ static void note_cut(const encoder *e, const adz_text *texts, const int64_t *len
             tokens = first == i ? all : tokens;
         }
     }
-    if (cut > 0) {
+    const long long most = e->max_length;
+    if (cut > 0 && is_query) {
+        remark("the query has %lld tokens, and what is behind the first %lld is not in its vector",
+            (long long)tokens, most);
+    } else if (cut > 0) {
         remark(
             "%zu text%s longer than %lld tokens, and the rest of %s is not in the vector; the first is line %zu with %lld tokens",
-            cut, cut == 1 ? " is" : "s are", (long long)e->max_length, cut == 1 ? "it" : "them",
-            first + 1, (long long)tokens);
+            cut, cut == 1 ? " is" : "s are", most, cut == 1 ? "it" : "them", first + 1,
+            (long long)tokens);
     }
 }
 
-float *encode_all(encoder *e, const adz_text *texts, size_t n, int64_t batch_size)
+/* Vectors of the lines, or of the query as the only text. */
+static float *encode_texts(
+    encoder *e, const adz_text *texts, size_t n, int64_t batch_size, bool is_query)
 {
     const size_t size = (size_t)batch_size;
     sortable *order = allocate(n * sizeof *order);
@@ -170,10 +177,20 @@ float *encode_all(encoder *e, const adz_text *texts, size_t n, int64_t batch_siz
         }
         adz_scope_close(scope);
     }
-    note_cut(e, texts, lengths, n);
+    note_cut(e, texts, lengths, n, is_query);
     free(order);
     free(batch);
     free(lengths);
     free(some);
     return all;
+}
+
+float *encode_lines(encoder *e, const adz_text *texts, size_t n, int64_t batch_size)
+{
+    return encode_texts(e, texts, n, batch_size, false);
+}
+
+float *encode_query(encoder *e, adz_text query)
+{
+    return encode_texts(e, &query, 1, 1, true);
 }

@@ -21,8 +21,12 @@ void close_encoder(encoder *e);
  * read of each text; it may be NULL. */
 adz_tensor *encode_batch(const encoder *e, const adz_text *texts, size_t n, int64_t *lengths);
 
-/* Vectors of all texts, n * e->width numbers for free(). Texts of similar length share a batch. A
+/* Vectors of all lines, n * e->width numbers for free(). Texts of similar length share a batch. A
  * text that is cut is told on standard error. */
-float *encode_all(encoder *e, const adz_text *texts, size_t n, int64_t batch_size);
+float *encode_lines(encoder *e, const adz_text *texts, size_t n, int64_t batch_size);
+
+/* The vector of a query, e->width numbers for free(). If the query is cut, standard error says so.
+ */
+float *encode_query(encoder *e, adz_text query);
 
 #endif

@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../examples/pretrained/entry.h"
 #include "../../examples/pretrained/small.h"
 #include "../../examples/shared/arguments.h"
 #include "../../examples/shared/files.h"
 #include "../../examples/shared/plain_text.h"
 #include "../../examples/shared/program.h"
-#include "../../examples/text/encoding.h"
+#include "../../examples/text/lines.h"
 #include "encoder.h"
 #include "small.h"
 
@@ -104,30 +103,10 @@ typedef struct lines {
     size_t count;
 } lines;
 
-/* The lines of a file without their ends, \n or \r\n. */
-static lines read_lines(const char *path)
+static lines lines_of(const char *path)
 {
-    size_t size;
-    const bool standard = strcmp(path, "-") == 0;
-    lines l = { .bytes = read_whole_file(standard ? "/dev/stdin" : path, &size) };
-    check_utf8(standard ? "standard input" : path, l.bytes, size, "");
-    size_t room = 1;
-    for (size_t i = 0; i < size; ++i) {
-        room += l.bytes[i] == '\n';
-    }
-    l.texts = allocate(room * sizeof *l.texts);
-    for (const char *at = l.bytes, *end = at + size; at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        stop = stop != NULL ? stop : end;
-        const size_t length = (size_t)(stop - at);
-        const bool carriage = length > 0 && at[length - 1] == '\r';
-        l.texts[l.count++] = (adz_text){ at, length - carriage };
-        at = stop + 1;
-    }
-    if (l.count == 0) {
-        fail("%s: there are no lines", standard ? "standard input" : path);
-    }
-    return l;
+    const text_lines read = read_lines(path);
+    return (lines){ .bytes = read.bytes, .texts = read.texts, .count = read.count };
 }
 
 static lines sentence_lines(void)
@@ -227,10 +206,10 @@ static void print_nearest(
 
 static void embed(const options *o, encoder *e, const lines *l)
 {
-    float *vectors = encode_all(e, l->texts, l->count, o->batch_size);
+    float *vectors = encode_lines(e, l->texts, l->count, o->batch_size);
     if (o->query != NULL) {
         const adz_text text = { o->query, strlen(o->query) };
-        float *query = encode_all(e, &text, 1, 1);
+        float *query = encode_query(e, text);
         print_nearest(o, l, query, vectors, (size_t)e->width);
         free(query);
     } else {
@@ -252,7 +231,7 @@ int main(int argc, char **argv)
         e = open_encoder(o.folder, o.max_length);
     }
     const char *path = o.lines != NULL ? o.lines : o.folder != NULL ? "-" : NULL;
-    lines l = path != NULL ? read_lines(path) : sentence_lines();
+    lines l = path != NULL ? lines_of(path) : sentence_lines();
     if (o.folder == NULL) {
         tell_what_to_fetch("embeddings of meaning", "huggingface.co/sentence-transformers",
             "config.json, model.safetensors, tokenizer.json, modules.json, sentence_bert_config.json and 1_Pooling/config.json of all-MiniLM-L6-v2",

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../examples/pretrained/folder.h"
 #include "../../examples/pretrained/small.h"
 #include "../../examples/shared/command_line.h"
 #include "../../examples/shared/progress.h"
@@ -159,6 +160,9 @@ static void train(const encoder *e, const word_list *sentences, int64_t steps)
 encoder train_small(int64_t steps, const char *save)
 {
     size_t size, vocabulary;
+    if (save != NULL) {
+        make_model_folder(save);
+    }
     char *text = embedded_text(&size);
     word_list words = frequent_words(text, WORDS, false), sentences = embedded_sentences();
     char *tokenizer = tokenizer_json(&words, &vocabulary), *config = config_json(vocabulary);
@@ -173,7 +177,6 @@ encoder train_small(int64_t steps, const char *save)
     e.max_length = POSITIONS;
     if (save != NULL) {
         save_small(e.model, save, files, n);
-        remark("the model is saved as the folder %s", save);
     }
     free(config);
     free(tokenizer);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../examples/pretrained/folder.h"
 #include "../../examples/pretrained/small.h"
 #include "../../examples/shared/command_line.h"
 #include "../../examples/text/text.h"
@@ -169,6 +170,9 @@ static void train(adz_module *model, adz_tensor *ids, int64_t steps)
 adz_module *train_small(int64_t steps, const char *save, adz_tokenizer **tokenizer)
 {
     size_t vocabulary;
+    if (save != NULL) {
+        make_model_folder(save);
+    }
     char *text = text_of_paragraphs();
     word_list words = frequent_words(text, WORDS, true);
     char *tokens = tokenizer_json(&words, &vocabulary), *config = config_json(vocabulary);
@@ -181,7 +185,6 @@ adz_module *train_small(int64_t steps, const char *save, adz_tokenizer **tokeniz
     adz_scope_close(scope);
     if (save != NULL) {
         save_small(model, save, files, n);
-        remark("the model is saved as the folder %s", save);
     }
     free(config);
     free(tokens);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "writer.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,9 @@ static void put(const writer *w, const char *text, size_t size)
             putchar(c);
         }
     }
-    fflush(stdout);
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* no more tokens are worth their time */
+        fail("standard output: %s", strerror(errno));
+    }
 }
 
 static void begin_row(writer *w)

@@ -121,6 +121,10 @@ def bad_input():
     refused("the token that fills rows", "--data", "padding.csv", "--pretrained", "bert")
     refused("classifier.safetensors", "--predict", "easy.csv", "--load", "bert")
     refused("the folder cannot be made", "--data", "easy.csv", "--pretrained", "bert", "--save", "easy.csv")
+    misused("--save ./bert would overwrite the model of --pretrained", "--data", "easy.csv", "--pretrained", "bert", "--save",
+            "./bert")
+    misused("--load brings the tokens along; leave out --tokens", "--data", "easy.csv", "--load", "classifier", "--tokens",
+            "words")
     misused("leave out --load", "--pretrained", "bert", "--load", "classifier")
     misused("leave out --encoder", "--pretrained", "bert", "--encoder", "x")
     misused("--pretrained brings the network along; leave out --arch", "--pretrained", "bert", "--arch", "qrnn")

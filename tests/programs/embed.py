@@ -83,7 +83,13 @@ def truncation():
     with open("small/tokenizer_config.json", "w", encoding="ascii") as stream:
         json.dump({"model_max_length": 30}, stream)
     assert "longer than 30 tokens" in run("small", "--lines", "lines.txt", "--output", "out.txt")
+    with open("small/tokenizer_config.json", "w", encoding="ascii") as stream:
+        stream.write('{"model_max_length": 1000000000000000019884624838656}')  # transformers has no limit
+    assert "longer than 128 tokens" in run("small", "--lines", "lines.txt", "--output", "out.txt")
     os.remove("small/tokenizer_config.json")
+    write_lines("short.txt", ["his wife"])
+    said = run("small", "--lines", "short.txt", "--query", TEXTS[5])
+    assert "the query has 182 tokens, and what is behind the first 128" in said and "line 1" not in said, said
 
 
 def queries():
@@ -115,10 +121,17 @@ def bad_input():
     misused("--top is for --query", "small", "--top", 3)
     misused("leave out --query", "small", "--query", "a", "--output", "out.txt")
     misused("are the same file", "small", "--lines", "lines.txt", "--output", "./lines.txt")
+    said = refused("bytes.txt: the folder cannot be made", "--save", "bytes.txt")
+    assert "loss" not in said, "it trains before it looks at the folder"
+    os.makedirs("odd/model.safetensors")
+    said = refused("odd/model.safetensors: is a folder", "--save", "odd")
+    assert "loss" not in said, "it trains before it looks at the folder"
     refused("128 positions", "small", "--lines", "lines.txt", "--max-length", 150)
     refused("max_length is 1, but 2 special tokens", "small", "--lines", "lines.txt", "--max-length", 1)
     for name, text, message in (("sentence_bert_config.json", '{"do_lower_case": true}', "do_lower_case is set"),
                                 ("sentence_bert_config.json", '{"max_seq_length": "many"}', "max_seq_length is not"),
+                                ("sentence_bert_config.json", '{"max_seq_length": 0}', "max_seq_length is 0"),
+                                ("tokenizer.json", "", "near end of file"),
                                 ("config_sentence_transformers.json", '{"default_prompt_name": "query"}',
                                  "default_prompt_name is set")):
         shutil.copytree("small", "changed")

@@ -150,6 +150,11 @@ def bad_input():
     refused("tokenizer.json cannot be read", os.path.join(GOLDEN, "gpt2"), "--prompt", "a")
     refused("bad.gguf", "bad.gguf", "--tokenizer", "small", "--prompt", "a")
     refused("prompt 2 has no tokens", "small", "--prompt", "a", "--prompt", "")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([*WRAPPER, PROGRAM, "small", "--prompt", "a", "--tokens", "5"], stdout=full, stderr=subprocess.PIPE,
+                              encoding="utf-8", check=False)
+    assert done.returncode == 1 and "standard output: No space left" in done.stderr, done
+    assert "loss" not in refused("bytes.txt: the folder cannot be made", "--save", "bytes.txt")
     misused("give a text to go on with", "small")
     misused("there is no option --prompd; is --prompt meant?", "small", "--prompd", "a")
     misused("give one model", "small", "a text")
