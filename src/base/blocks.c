@@ -25,8 +25,8 @@
  * the process's count in steps of 64 kB. So the usual request touches no cache line that another
  * thread writes.
  *
- * A thread keeps 256 kB of small blocks, and the shared lists get what is beyond. The bound is
- * checked when it has freed 64 kB more than it allocated, and when a list is empty or long. */
+ * A thread keeps 256 kB of small blocks and gives the rest to the shared lists. It looks at the
+ * bound when it has freed 64 kB more than it allocated, and when a list is empty or long. */
 
 /* LARGE_BUCKETS: 16 sizes between two powers of two, for blocks of less than 2^48 bytes. */
 enum { STEP = ADZI_SMALL_STEP, SLAB_SIZE = 65536, FIRST_SPAN = 4096, LARGE_BUCKETS = 16 * 48 };

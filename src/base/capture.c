@@ -16,10 +16,10 @@ _Atomic(int) adzi_captures_running;
 /* The observer of launches belongs to the process, a capture or a tracer to a thread. `before` is
  * the observer that a test had set when the first thread began to capture or to trace. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-ADZI_FORK_TAKES(lock, ADZI_LOCK_OBSERVERS)
 static int n_observing;
 static adzi_observer before;
+
+ADZI_FORK_TAKES(lock, ADZI_LOCK_OBSERVERS)
 
 /* Whether the capture of this thread records without computing. */
 static _Thread_local bool skips;

@@ -179,10 +179,10 @@ typedef struct note {
 } note;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-ADZI_FORK_TAKES(lock, ADZI_LOCK_PARAMETRIZED)
 static note *notes; /* of all threads; freed when it is empty */
 static size_t n_notes, capacity;
+
+ADZI_FORK_TAKES(lock, ADZI_LOCK_PARAMETRIZED)
 
 /* Drops the notes of the thread's frames from `frame` on. Called with the lock. */
 static void drop_notes(const adzi_thread *thread, size_t frame)

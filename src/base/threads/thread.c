@@ -10,11 +10,11 @@
 __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-
-ADZI_FORK_TAKES(list_lock, ADZI_LOCK_THREADS)
 static adzi_thread *list;
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+ADZI_FORK_TAKES(list_lock, ADZI_LOCK_THREADS)
 
 /* The state of a thread whose own state could not be allocated. Such a thread can report errors and
  * do nothing else, because each of its requests for memory fails as well. */
