@@ -136,7 +136,8 @@ class Tokenizers(unittest.TestCase):
         self.assertEqual(tokenizer('one')['input_ids'].tolist(), [tokenizer.encode('one').tolist()])
         self.assertEqual(tokenizer.token(tokenizer.id('[SEP]')), '[SEP]')
         for wrong in (lambda: tokenizer(['a'], ['b', 'c']), lambda: tokenizer(['a'], 'b'), lambda: tokenizer([3]),
-                      lambda: tokenizer([]), lambda: tokenizer('a', truncation='some'), lambda: tokenizer.decode([10**9])):
+                      lambda: tokenizer([]), lambda: tokenizer('a', truncation='some'), lambda: tokenizer.decode([10**9]),
+                      lambda: tokenizer.decode([1.5])):
             with self.assertRaises((ValueError, TypeError, adze.Error)):
                 wrong()
         with self.assertRaises(adze.IoError):

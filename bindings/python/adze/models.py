@@ -5,6 +5,8 @@
     ids = model.generate(tokenizer.encode('The sea is')[None], max_new_tokens=20, eos_token_ids=[0])
     print(tokenizer.decode(ids[0]))
 """
+from operator import index
+
 from . import _adze
 from ._dtype import float32, int64
 from ._factories import tensor
@@ -96,7 +98,7 @@ class Tokenizer:
     def decode(self, ids):
         """The text of ids [T], a tensor or a list."""
         if not isinstance(ids, _adze.Tensor):
-            ids = tensor(list(ids), dtype=int64)
+            ids = tensor([index(i) for i in ids], dtype=int64)
         return _adze.tokenizer_decode(self._handle, ids)
 
     def token(self, id):
