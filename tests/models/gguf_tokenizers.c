@@ -2,6 +2,7 @@
 #include "tokenizers.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "gguf_writer.h"
 #include "temporary.h"
@@ -320,6 +321,9 @@ static void bad_scores_are_refused(void **state)
     v.tokens[14].text = "abc";
     refuse(&v, ADZ_ERR_UNSUPPORTED, "\"abc\" is unused, but other tokens make it");
     v = scores;
+    v.tokens[10].text = "bd"; /* SentencePiece joins characters that are no tokens, too */
+    refuse(&v, ADZ_ERR_UNSUPPORTED, "\"bd\" has the character \"d\", which is no token");
+    v = scores;
     v.flags[0] = "remove_extra_whitespaces";
     refuse(&v, ADZ_ERR_UNSUPPORTED, "remove_extra_whitespaces is true");
     static const char ranks[] =
@@ -331,6 +335,54 @@ static void bad_scores_are_refused(void **state)
     expect_error(ADZ_ERR_IO, "/nowhere/file.gguf cannot be read: there is no such file");
 }
 
+/* Writes a file with the unknown token, and a token of each length from `least` to `most`. */
+static const char *runs(size_t least, size_t most)
+{
+    static char path[512];
+    const size_t n = most - least + 2;
+    snprintf(path, sizeof path, "%s", temporary_path("runs.gguf"));
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    writer *w = calloc(1, sizeof *w);
+    char *run = malloc(most);
+    assert_non_null(w);
+    assert_non_null(run);
+    memset(run, 'a', most);
+    head(w, 0, 4);
+    key(w, KEY("model"), 8);
+    text(w, "llama");
+    numbers(w, KEY("token_type"), 0, n);
+    for (size_t i = 0; i < n; ++i) {
+        number(w, i == 0 ? UNKNOWN : NORMAL, 1);
+    }
+    numbers(w, KEY("scores"), 1, n);
+    for (size_t i = 0; i < n; ++i) {
+        number(w, 0, 1);
+    }
+    texts(w, KEY("tokens"), n);
+    text(w, "<unk>");
+    for (size_t i = least; i <= most; ++i) {
+        number(w, i, 8);
+        fwrite(w->bytes, 1, w->size, file);
+        fwrite(run, 1, i, file);
+        w->size = 0;
+    }
+    fclose(file);
+    free(run);
+    free(w);
+    return path;
+}
+
+/* The merges of runs take memory by the cube of their longest one, but their file by its square. */
+static void runs_take_no_memory(void **state)
+{
+    (void)state;
+    assert_null(adz_pretrained_tokenizer_open(runs(1, 600), NULL));
+    expect_error(ADZ_ERR_UNSUPPORTED, "are made of others in more ways than a vocabulary of");
+    assert_null(adz_pretrained_tokenizer_open(runs(1025, 1025), NULL));
+    expect_error(ADZ_ERR_UNSUPPORTED, "token 1 has 1025 bytes; at most 1024 are known");
+}
+
 int gguf_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +392,7 @@ int gguf_tests(void)
         cmocka_unit_test(ties_go_to_the_left),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(bad_scores_are_refused),
+        cmocka_unit_test(runs_take_no_memory),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

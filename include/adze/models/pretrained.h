@@ -51,8 +51,10 @@ typedef struct adz_pretrained_options {
     bool as_stored;  /**< whether the weights of linear layers and tables stay f16, bf16 or Q8_0
                           where the files have them so, and are multiplied from there: 2 or 1.06
                           bytes each, and at no time more. Results have the bits of weights that
-                          were widened. Biases and normalisations become f32. It needs the dtype
-                          ADZ_F32. False, because such weights cannot be trained, and a program
+                          were widened. Biases and normalisations become f32. GPT-2 takes more: it
+                          is made in f32 first, and Q8_0 of its projections becomes f32, because
+                          GGUF files have them transposed. It needs the dtype ADZ_F32. False,
+                          because such weights cannot be trained, and a program
                           that trains all of a network gets one that it can train */
     bool map;        /**< whether the files are mapped into memory and not copied. Weights that need
                           no conversion are read from the file when they are first used. Changes

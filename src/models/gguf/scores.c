@@ -2,18 +2,30 @@
  *
  * SentencePiece joins any two neighbours whose texts together are a token. So each cut of a token
  * into two tokens is a merge, and all cuts of a token have one rank, that of its score. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "gguf/tokenizer.h"
 #include "models.h"
 #include "tokenizers/unicode.h"
 
+/* A token that is made of others has at most LONGEST bytes, because each prefix of it is looked up.
+ * The texts of all cuts have at most CUT_BYTES bytes and CUT_TIMES the bytes of all tokens, so that
+ * a file asks for no memory that it has not shown. SentencePiece's vocabularies have 2 to 3 times.
+ */
+enum { LONGEST = 1024, CUT_BYTES = 1 << 20, CUT_TIMES = 16 };
+
 /* A cut of a token. */
 typedef struct cut {
     double score;
     size_t token, at, characters; /* the cut lies behind `at` bytes; characters before it */
 } cut;
+
+/* The cuts of all tokens. */
+typedef struct cut_list {
+    cut *items;
+    size_t room, count;
+    size_t bytes, most_bytes; /* of the tokens that are cut, each counted once for each cut */
+} cut_list;
 
 /* The best score comes first. Of equal ones the order only matters to other readers of the file,
  * which have no ranks. */
@@ -31,12 +43,13 @@ static int compare(const void *left, const void *right)
 
 /* Whether all characters of a token are tokens, from which merges begin. False with the error
  * recorded. */
-static bool check_characters(const gguf_tokens *tokens, const adzi_tok_map *normal, size_t i)
+static bool check_characters(const gguf_tokens *tokens, const adzi_tok_map *known, size_t i)
 {
     const gguf_token *t = &tokens->items[i];
     for (size_t at = 0; at < t->size; at += adzi_tok_bytes_of(t->text[at])) {
         const size_t size = adzi_tok_bytes_of(t->text[at]);
-        if (adzi_tok_map_find(normal, t->text + at, size) < 0) {
+        const int32_t id = adzi_tok_map_find(known, t->text + at, size);
+        if (id < 0 || tokens->items[id].type != GGUF_TOKEN_NORMAL) {
             adz_error_format(tokens->op, ADZ_ERR_UNSUPPORTED,
                 "%s: tokenizer.ggml.tokens: \"%.80s\" has the character \"%.*s\", which is no token",
                 tokens->path, t->text, (int)size, t->text + at);
@@ -46,31 +59,58 @@ static bool check_characters(const gguf_tokens *tokens, const adzi_tok_map *norm
     return true;
 }
 
+/* Whether SentencePiece joins this text with a neighbour: it is a normal token, or a character.
+ * Control tokens, the unknown token and tokens of the user are taken out of texts before that. */
+static bool is_part(
+    const gguf_tokens *tokens, const adzi_tok_map *known, const char *text, size_t size)
+{
+    const int32_t id = adzi_tok_map_find(known, text, size);
+    if (size == adzi_tok_bytes_of(*text)) {
+        const gguf_token_type type = id < 0 ? GGUF_TOKEN_NORMAL : tokens->items[id].type;
+        return type == GGUF_TOKEN_NORMAL || type == GGUF_TOKEN_UNUSED || type == GGUF_TOKEN_BYTE;
+    }
+    return id >= 0 && tokens->items[id].type == GGUF_TOKEN_NORMAL;
+}
+
+/* Whether a token may be cut once more. False with the error recorded. */
+static bool check_cut(const gguf_tokens *tokens, const gguf_token *t, cut_list *all)
+{
+    all->bytes += t->size;
+    if (t->type == GGUF_TOKEN_NORMAL && all->bytes <= all->most_bytes) {
+        return true;
+    }
+    adz_error_format(tokens->op, ADZ_ERR_UNSUPPORTED,
+        t->type != GGUF_TOKEN_NORMAL
+            ? "%s: tokenizer.ggml.tokens: \"%.80s\" is unused, but other tokens make it, which adze cannot undo"
+            : "%s: tokenizer.ggml.tokens: \"%.80s\" and tokens before it are made of others in more ways than a vocabulary of SentencePiece has",
+        tokens->path, t->text);
+    return false;
+}
+
 /* Adds the cuts of a token. */
-static bool add_cuts(const gguf_tokens *tokens, const adzi_tok_map *normal, size_t i, cut **cuts,
-    size_t *room, size_t *n)
+static bool add_cuts(const gguf_tokens *tokens, const adzi_tok_map *known, size_t i, cut_list *all)
 {
     const gguf_token *t = &tokens->items[i];
-    const bool used = t->type == GGUF_TOKEN_NORMAL;
-    size_t characters = 0, found = 0;
+    const size_t before = all->count;
+    if (t->size > LONGEST) {
+        adz_error_format(tokens->op, ADZ_ERR_UNSUPPORTED,
+            "%s: tokenizer.ggml.tokens: token %zu has %zu bytes; at most %d are known",
+            tokens->path, i, t->size, (int)LONGEST);
+        return false;
+    }
+    size_t characters = 0;
     for (size_t at = 0; at < t->size; at += adzi_tok_bytes_of(t->text[at]), ++characters) {
-        if (at == 0 || adzi_tok_map_find(normal, t->text, at) < 0 ||
-            adzi_tok_map_find(normal, t->text + at, t->size - at) < 0) {
+        if (at == 0 || !is_part(tokens, known, t->text, at) ||
+            !is_part(tokens, known, t->text + at, t->size - at)) {
             continue;
         }
-        found += 1;
-        if (!used) {
-            adz_error_format(tokens->op, ADZ_ERR_UNSUPPORTED,
-                "%s: tokenizer.ggml.tokens: \"%.80s\" is unused, but other tokens make it, which adze cannot undo",
-                tokens->path, t->text);
+        if (!check_cut(tokens, t, all) ||
+            !adzi_tok_reserve(&all->items, &all->room, all->count + 1, sizeof *all->items)) {
             return false;
         }
-        if (!adzi_tok_reserve(cuts, room, *n + 1, sizeof **cuts)) {
-            return false;
-        }
-        (*cuts)[(*n)++] = (cut){ t->score, i, at, characters };
+        all->items[all->count++] = (cut){ t->score, i, at, characters };
     }
-    return found == 0 || check_characters(tokens, normal, i);
+    return all->count == before || check_characters(tokens, known, i);
 }
 
 /* Writes the cuts as merges with ranks. */
@@ -95,25 +135,24 @@ static bool write_merges(
 
 bool adzi_gguf_score_merges(const gguf_tokens *tokens, json_t *merges, json_t *ranks)
 {
-    adzi_tok_map normal = { 0 };
-    cut *cuts = NULL;
-    size_t room = 0, n = 0;
+    adzi_tok_map known = { 0 };
+    cut_list all = { .most_bytes = CUT_BYTES };
     bool good = true;
     for (size_t i = 0; i < tokens->count && good; ++i) {
         const gguf_token *t = &tokens->items[i];
-        good =
-            t->type != GGUF_TOKEN_NORMAL || adzi_tok_map_set(&normal, t->text, t->size, (int32_t)i);
+        all.most_bytes += CUT_TIMES * t->size;
+        good = adzi_tok_map_set(&known, t->text, t->size, (int32_t)i);
     }
     for (size_t i = 0; i < tokens->count && good; ++i) {
         const gguf_token_type type = tokens->items[i].type;
         good = (type != GGUF_TOKEN_NORMAL && type != GGUF_TOKEN_UNUSED) ||
-               add_cuts(tokens, &normal, i, &cuts, &room, &n);
+               add_cuts(tokens, &known, i, &all);
     }
-    if (good && n > 0) {
-        qsort(cuts, n, sizeof *cuts, compare);
-        good = write_merges(tokens, cuts, n, merges, ranks);
+    if (good && all.count > 0) {
+        qsort(all.items, all.count, sizeof *all.items, compare);
+        good = write_merges(tokens, all.items, all.count, merges, ranks);
     }
-    adzi_tok_free(cuts);
-    adzi_tok_map_free(&normal);
+    adzi_tok_free(all.items);
+    adzi_tok_map_free(&known);
     return good;
 }

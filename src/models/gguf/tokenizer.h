@@ -26,7 +26,7 @@ typedef struct gguf_token {
     const char *text; /* valid UTF-8, ended by a zero byte */
     size_t size;
     gguf_token_type type;
-    double score; /* finite; 0 if the file has no scores */
+    double score; /* finite; 0 for "gpt2", whose scores are not read */
 } gguf_token;
 
 /** The tokens of a file, in the order of their ids. */
