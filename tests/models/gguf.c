@@ -288,6 +288,8 @@ static void models_are_those_of_folders(void **state)
         write_model(&w, t, NULL);
         adz_tensor *got = logits_of(written(&w, w.size));
         assert_true(adz_equal(want, got));
+        write_model(&w, t, "llama.rope.scaling.factor"); /* linear, without a type */
+        assert_false(adz_equal(want, logits_of(written(&w, w.size))));
         write_model(&w, t, "llama.expert_count");
         assert_null(adz_pretrained_open(written(&w, w.size), NULL));
         expect_error(ADZ_ERR_UNSUPPORTED, "llama.expert_count is one that adze does not know");

@@ -52,8 +52,7 @@ static void set(weight *w, const char *name, const char *own, adz_shape shape, f
     w->type = vector ? 0 : forms[as].type;
 }
 
-/* The weights of a Llama with a tied head, whose heads have two features: their halves are in the
- * order of GGUF, too. */
+/* The weights of a Llama with a tied head, as a folder has them. */
 static void make(weight *w, form as)
 {
     static const char *const parts[][2] = { { "self_attn.q_proj", "attn_q" },
@@ -216,7 +215,7 @@ static adz_tensor *widened(const char *path)
 }
 
 /* Opens a model whose weights of `bytes` bytes stay as they are, and returns its logits. Beside
- * them there may be the largest projection in another order, and `most` bytes of modules and names.
+ * them there may be the largest projection in another order, and MORE bytes of modules and names.
  */
 static adz_tensor *stored(const char *path, form as, bool map, size_t bytes)
 {
@@ -338,7 +337,6 @@ static void bad_options_are_refused(void **state)
     {
         weight w[WEIGHTS];
         make(w, AS_Q8_0);
-        write_folder(w, "");
         o = options(true, false);
         write_folder(w, ", \"head_dim\": 1048576");
         assert_null(adz_pretrained_open(temporary_folder, &o));
@@ -386,6 +384,31 @@ static void factors_of_frequencies_are_those_of_llama(void **state)
     }
 }
 
+/* A tensor that has a weight's name in folders, and not in GGUF files, is none of the model's. */
+static void names_of_folders_are_refused(void **state)
+{
+    (void)state;
+    ADZ_SCOPE
+    {
+        weight w[WEIGHTS];
+        float factors[FREQUENCIES] = { 0 };
+        char head[4096] = { 0 };
+        make(w, AS_F16);
+        const char *path = write_gguf(w, factors);
+        FILE *file = fopen(path, "r+b");
+        assert_non_null(file);
+        assert_true(fread(head, 1, sizeof head, file) > 0);
+        char *name = memmem(head, sizeof head, "rope_freqs.weight", 17);
+        assert_non_null(name);
+        memcpy(name, "model.norm.weight", 17);
+        rewind(file);
+        assert_int_equal(fwrite(head, 1, sizeof head, file), sizeof head);
+        fclose(file);
+        assert_null(adz_pretrained_open(path, NULL));
+        expect_error(ADZ_ERR_UNSUPPORTED, "model.norm.weight belongs to no part of the model");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +417,7 @@ int main(void)
         cmocka_unit_test(stored_models_are_saved_and_converted),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(factors_of_frequencies_are_those_of_llama),
+        cmocka_unit_test(names_of_folders_are_refused),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

@@ -215,7 +215,12 @@ static bool each(
         if (strcmp(own, factors_name) == 0 && m->has_factors) {
             continue;
         }
-        if (!visit(weights, translate(m->kind, name, own, 0) ? name : own, user)) {
+        if (!translate(m->kind, name, own, 0)) {
+            adz_error_format(weights->op, ADZ_ERR_UNSUPPORTED,
+                "%s: tensor %s belongs to no part of the model", weights->file, own);
+            return false;
+        }
+        if (!visit(weights, name, user)) {
             return false;
         }
     }
@@ -343,6 +348,9 @@ static bool add_rope(const models_weights *w, gguf_model *m, json_t *config)
             "%s: value %s is %lld, but heads of %lld features are rotated whole only", w->file,
             key_of(key, m, "rope.dimension_count"), (long long)rotated, (long long)width);
         return false;
+    }
+    if (adz_gguf_kind_of(m->file, key_of(key, m, "rope.scaling.factor")) != ADZ_GGUF_KIND_NONE) {
+        type = "linear"; /* the default of llama.cpp for files with a factor */
     }
     if (adz_gguf_kind_of(m->file, key_of(key, m, "rope.scaling.type")) != ADZ_GGUF_KIND_NONE &&
         (type = adz_gguf_text(m->file, key)) == NULL) {
