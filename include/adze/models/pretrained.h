@@ -54,8 +54,8 @@ typedef struct adz_pretrained_options {
                           were widened. Biases and normalisations become f32. GPT-2 takes more: it
                           is made in f32 first, and Q8_0 of its projections becomes f32, because
                           GGUF files have them transposed. It needs the dtype ADZ_F32. False,
-                          because such weights cannot be trained, and a program
-                          that trains all of a network gets one that it can train */
+                          because such weights cannot be trained, and a program that trains all of
+                          a network gets one that it can train */
     bool map;        /**< whether the files are mapped into memory and not copied. Weights that need
                           no conversion are read from the file when they are first used. Changes
                           of them stay private, and nobody may change or shorten the files while
@@ -85,7 +85,7 @@ ADZ_API void adz_pretrained_options_init(adz_pretrained_options *options, size_t
  * config.json that would change the results and that adze does not know is an error that names it.
  * So is a tensor that is missing, that has another shape than the configuration says, or that
  * belongs to no part of the model. The model takes the memory of the tensors that are in the files,
- * and no other.
+ * and no other, except that each layer of GPT-2 has a mask of n_positions^2 numbers in f32 or f64.
  *
  * @param folder   with config.json and the weights; or the path of a GGUF file of the architecture
  *                 llama, qwen2, qwen3 or gpt2, which ends in .gguf

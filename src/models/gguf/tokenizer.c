@@ -307,14 +307,15 @@ static json_t *byte_level(reading *r)
     }
     json_t *processor = processor_of(r, how->add_bos);
     json_t *split = processor != NULL ? sequence("pretokenizers") : NULL;
-    for (size_t i = 0; i < 4 && how->patterns[i] != NULL && split != NULL; ++i) {
-        append(split, "pretokenizers",
+    bool good = split != NULL;
+    for (size_t i = 0; i < 4 && how->patterns[i] != NULL && good; ++i) {
+        good = append(split, "pretokenizers",
             json_pack("{s:s,s:{s:s},s:s,s:b}", "type", "Split", "pattern", "Regex",
                 how->patterns[i], "behavior", "Isolated", "invert", 0));
     }
-    if (split == NULL || !append(split, "pretokenizers",
-                             json_pack("{s:s,s:b,s:b,s:b}", "type", "ByteLevel", "add_prefix_space",
-                                 0, "trim_offsets", 0, "use_regex", 0))) {
+    if (!good || !append(split, "pretokenizers",
+                     json_pack("{s:s,s:b,s:b,s:b}", "type", "ByteLevel", "add_prefix_space", 0,
+                         "trim_offsets", 0, "use_regex", 0))) {
         json_decref(split);
         json_decref(processor);
         return NULL;
