@@ -1,5 +1,7 @@
 /* GGUF files that are mapped into memory. The mapping is private: a change of a tensor does not
- * change the file. It ends with the last tensor in it. */
+ * change the file. It ends with the last tensor in it. Safetensors files are mapped in the same way
+ * by adze itself (src/io), whose functions for that are not public, and this shelf uses public
+ * ones. */
 #include <stdatomic.h>
 #include <sys/mman.h>
 

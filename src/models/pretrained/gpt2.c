@@ -12,8 +12,10 @@
 #include "pretrained/gpt2.h"
 #include "pretrained/families.h"
 
-/* Each block of the stack has a mask of n_positions^2 numbers, which the file does not show. */
-enum { MOST_POSITIONS = 8192 };
+/* Each block of the stack has a mask of n_positions^2 numbers, which the file does not show. All
+ * masks together may have MOST_MASKED numbers, five times as many as those of GPT-2 XL (48 layers,
+ * 1024 positions). */
+enum { MOST_POSITIONS = 8192, MOST_MASKED = 1 << 28 };
 
 /* ---- the configuration ---------------------------------------------------------------------- */
 
@@ -65,6 +67,13 @@ static bool read_config(const models_json *config, gpt2_config *c)
         adzi_models_json_fail(config, ADZ_ERR_UNSUPPORTED,
             "has %lld heads and n_inner %lld for n_embd %lld: heads must divide, and n_inner be 4 n_embd",
             (long long)c->n_head, (long long)c->n_inner, (long long)c->n_embd);
+        return false;
+    }
+    if (c->n_layer * c->n_positions * c->n_positions > MOST_MASKED) {
+        adzi_models_json_fail(config, ADZ_ERR_UNSUPPORTED,
+            "has n_layer %lld and n_positions %lld: the masks of all layers, n_layer n_positions^2, "
+            "may have %d numbers",
+            (long long)c->n_layer, (long long)c->n_positions, MOST_MASKED);
         return false;
     }
     return true;
