@@ -42,10 +42,13 @@ static double size_of(
 static bool fail(const adzi_ode_run *run, adzi_ode_failure failure)
 {
     const adzi_ode *ode = run->ode;
-    adz_tensor *largest = adz_max(adz_abs(run->y));
-    adzi_ode_fail(failure,
-        &(adzi_ode_early){ ode->e.op, ode->o.method, adzi_ode_time(ode, run->t), ode->report.steps,
-            adz_tensor_shape(run->y), largest != NULL ? adz_item(largest) : NAN });
+    double largest = 0;
+    if (run->y->numel > 0) {
+        adz_tensor *of_all = adz_max(adz_abs(run->y));
+        largest = of_all != NULL ? adz_item(of_all) : NAN;
+    }
+    adzi_ode_fail(failure, &(adzi_ode_early){ ode->e.op, ode->o.method, adzi_ode_time(ode, run->t),
+                               ode->report.steps, adz_tensor_shape(run->y), largest });
     return false;
 }
 

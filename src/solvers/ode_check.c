@@ -161,7 +161,7 @@ bool adzi_ode_read_times(adzi_ode *ode)
     if (adzi_repeat(report_times, times_args, &args) != ADZ_OK) {
         return false;
     }
-    ode->mirrored = !ode->fixed && at[1] < at[0];
+    ode->mirrored = !ode->fixed && ode->at != NULL && at[1] < at[0];
     for (int64_t i = 0; i < n && ode->mirrored; ++i) {
         at[i] = -at[i];
     }

@@ -72,6 +72,10 @@ adz_tensor *adzi_ode_wide(const adzi_ode_loop *a, adz_tensor *x);
 /** A vector of numbers, which is a constant of a file. */
 adz_tensor *adzi_ode_vector(const adzi_ode_loop *a, const double *x, int64_t n);
 
+/** The least absolute tolerance that the controller tells from 0. With a tolerance of 0 a state
+ * that stays 0 has an error of 0 / 0. */
+double adzi_ode_least_atol(const adzi_ode_loop *a);
+
 /** The size of x as a part of atol + rtol max(|y|, |z|): the root mean square of its elements. NaN
  * if y or z is not finite. If their squares may overflow, it is computed in two ways. */
 adz_tensor *adzi_ode_size(

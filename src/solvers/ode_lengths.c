@@ -84,6 +84,11 @@ static adz_tensor *is_finite(adz_tensor *x)
     return adz_lt_number(x, INFINITY);
 }
 
+double adzi_ode_least_atol(const adzi_ode_loop *a)
+{
+    return a->dtype == ADZ_F64 ? 0 : (double)FLT_MIN;
+}
+
 /* The elements of x as parts of atol + rtol max(|y|, |z|), as a vector; NaN where y or z is not
  * finite. */
 static adz_tensor *parts_of(const adzi_ode_loop *a, adz_tensor *x, adz_tensor *y, adz_tensor *z)
@@ -92,7 +97,8 @@ static adz_tensor *parts_of(const adzi_ode_loop *a, adz_tensor *x, adz_tensor *y
     adz_tensor *from = adz_abs(adzi_ode_wide(a, y));
     adz_tensor *most = y == z ? from : adz_maximum(from, adz_abs(adzi_ode_wide(a, z)));
     adz_tensor *scale = adz_mul_number(most, o->rtol);
-    scale = a->atols != NULL ? adz_add(scale, a->atols) : adz_add_number(scale, o->atol);
+    scale = a->atols != NULL ? adz_add(scale, a->atols)
+                             : adz_add_number(scale, fmax(o->atol, adzi_ode_least_atol(a)));
     adz_tensor *part = adz_where(is_finite(most), adz_div(adzi_ode_wide(a, x), scale), a->nan);
     return adz_reshape(part, ADZ_SHAPE(-1));
 }
@@ -106,7 +112,7 @@ adz_tensor *adzi_ode_size(
     }
     adz_tensor *parts = parts_of(a, x, y, z), *sum = total(adz_square(parts));
     adz_tensor *size = root_mean(a, sum);
-    if (!may_overflow || adzi_self()->tracer != NULL || size == NULL) {
+    if (!may_overflow || size == NULL) {
         return size;
     }
     adz_tensor *largest = adz_amax(adz_abs(parts), ADZ_ALL_DIMS, ADZ_DROPDIM);

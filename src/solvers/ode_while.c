@@ -113,10 +113,11 @@ static bool reach(adzi_ode_loop *a, adz_tensor **carries)
     return true;
 }
 
-/* The state at the target; NaN if it was not reached. */
+/* The state at the target; NaN if it was not reached, or in a file if times that turn put it before
+ * the last step. */
 static adz_tensor *state_of(const adzi_ode_loop *a, adz_tensor *const *c)
 {
-    adz_tensor *y = c[Y];
+    adz_tensor *y = c[Y], *known = adz_ge(c[T], a->target);
     if (a->n_carries > FROM) {
         adz_tensor *part = adz_div(adz_sub(a->target, c[FROM]), c[LENGTH]);
         adz_tensor *rest = adz_number_sub(1, part), *w = a->dense[ADZI_ODE_DENSE - 1];
@@ -128,9 +129,12 @@ static adz_tensor *state_of(const adzi_ode_loop *a, adz_tensor *const *c)
                                               c[Y0], c[LENGTH], c + STAGES, NULL, w, a->n_dense)
                                         : NULL;
         y = adz_where(adz_eq(c[T], a->target), y, between);
+        if (adzi_self()->tracer != NULL) { /* a plan has looked at the times */
+            known = adz_logical_and(known, adz_le(c[FROM], a->target));
+        }
     }
     adz_tensor *none = adz_scalar(NAN, (adz_dtype)a->ode->like->dtype);
-    return adz_where(adz_ge(c[T], a->target), y, none);
+    return adz_where(known, y, none);
 }
 
 /* The body of the scan over the times. */
@@ -169,6 +173,9 @@ static bool take_atols(adzi_ode_loop *a, const adz_tensor *y)
         return true;
     }
     a->atols = adzi_ode_vector(a, o->atols, (int64_t)o->n_atols);
+    if (a->dtype != ADZ_F64) {
+        a->atols = adz_clamp(a->atols, adzi_ode_least_atol(a), INFINITY);
+    }
     if (!o->rows) {
         a->atols = adz_reshape(a->atols, adz_tensor_shape(y));
     }

@@ -425,6 +425,38 @@ static adz_tensor *error_control_between(adz_module *none, adz_tensor **in)
     return adaptive(in[0], 7);
 }
 
+static adz_tensor *pulled(adz_tensor *t, adz_tensor *y, void *user)
+{
+    (void)t;
+    return adz_mul_number(adz_sub(user, y), 1e12);
+}
+
+/* Begins at 0 with a slope whose square, as a part of the tolerance, is no float. */
+static adz_tensor *error_control_of_short_times(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    const adz_dtype dtype = adz_tensor_dtype(in[0]);
+    o.rtol = dtype == ADZ_F64 ? 1e-6 : 1e-4;
+    adz_tensor *x = adz_add_number(adz_mean(in[0], ADZ_DIMS(0), ADZ_DROPDIM), 2);
+    adz_tensor *times = adz_linspace(0, 1e-12, 3, dtype);
+    adz_tensor *y = adz_odeint(pulled, x, adz_mul_number(x, 0), times, &o, NULL);
+    return y != NULL ? flat(adz_add(y, x)) : NULL;
+}
+
+/* Stays at 0, with a tolerance that is no float. */
+static adz_tensor *error_control_at_zero(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    o.rtol = 1e-4;
+    o.atol = 1e-60;
+    adz_tensor *x = adz_mean(in[0], ADZ_DIMS(0), ADZ_DROPDIM);
+    adz_tensor *times = adz_linspace(0, 1, 2, adz_tensor_dtype(x));
+    adz_tensor *y = adz_odeint(slope, NULL, adz_mul_number(x, 0), times, &o, NULL);
+    return y != NULL ? flat(adz_add(y, x)) : NULL;
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 adz_module *loop_cell(void)
@@ -441,8 +473,8 @@ const loop_function loop_functions[] = { ROW(of_gated), ROW(forwards), ROW(backw
     ROW(of_strided), ROW(nested), ROW(two_scans), ROW(batched), ROW(until_it_converges),
     ROW(until_its_bound), ROW(without_a_step), ROW(branches), ROW(handed_on), ROW(of_turned),
     ROW(branches_with_rows), ROW(runge_kutta), ROW(dormand_prince), ROW(error_control),
-    ROW(error_control_between), { "padded", padded, padded_module },
-    { "in_pieces", in_pieces, in_pieces_module } };
+    ROW(error_control_between), ROW(error_control_of_short_times), ROW(error_control_at_zero),
+    { "padded", padded, padded_module }, { "in_pieces", in_pieces, in_pieces_module } };
 
 adz_module *loop_module(const loop_function *f)
 {

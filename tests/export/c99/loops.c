@@ -50,6 +50,47 @@ static void loops_compute_what_the_library_computes(void **state)
     adz_scope_close(scope);
 }
 
+static adz_tensor *decays(adz_tensor *t, adz_tensor *y, void *user)
+{
+    (void)t;
+    (void)user;
+    return adz_neg(y);
+}
+
+static adz_tensor *decay(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    return adz_odeint(decays, NULL, in[0], in[1], NULL, NULL);
+}
+
+/* A file gets its times from the program. A state at a time before the last step, which an ordinary
+ * call refuses, is NaN. */
+static void states_at_times_that_turn_are_nan(void **state)
+{
+    (void)state;
+    const double y0 = 1, good[] = { 0, 1, 2, 4 }, turned[] = { 0, 2, 0.125, 4 };
+    double y[4];
+    adz_scope *scope = adz_scope_open();
+    c_network n = { .in = { adz_ones(ADZ_SHAPE(1), ADZ_F64),
+                        adz_tensor_from(good, ADZ_SHAPE(4), ADZ_F64) },
+        .n_in = 2,
+        .call = decay };
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.precision = ADZ_F64;
+    if (write_network(&n, "net.c", &o) != ADZ_OK) {
+        fail_msg("%s", adz_error_message());
+    }
+    const compiled c = compile("net", false);
+    void (*const run)(const double *, const double *, double *) =
+        (void (*)(const double *, const double *, double *))c.run;
+    run(&y0, good, y);
+    assert_true(fabs(y[1] - exp(-1)) < 1e-5 && fabs(y[3] - exp(-4)) < 1e-5);
+    run(&y0, turned, y);
+    assert_true(fabs(y[1] - exp(-2)) < 1e-5 && isnan(y[2]) && fabs(y[3] - exp(-4)) < 1e-5);
+    dlclose(c.library);
+    adz_scope_close(scope);
+}
+
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 static const loop_function *differentiated;
@@ -279,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_compute_what_the_library_computes),
+        cmocka_unit_test(states_at_times_that_turn_are_nan),
         cmocka_unit_test(gradients_of_scans),
         cmocka_unit_test(the_text_does_not_depend_on_the_steps),
         cmocka_unit_test(what_differs_from_step_to_step_is_refused),

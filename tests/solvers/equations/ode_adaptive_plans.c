@@ -1,5 +1,6 @@
 /* Steps with error control in plans: the bits of ordinary calls, for steps that differ from run to
  * run. */
+#include "adze/loops.h"
 #include "solvers/equations/solvers.h"
 
 /* A compiler that cannot clear padding leaves plans without loops over the times
@@ -199,6 +200,63 @@ static void replays_fail_as_calls_do(void **state)
     }
 }
 
+/* A state without elements has an error of the solver, and no other one. */
+static void states_without_elements_fail(void **state)
+{
+    (void)state;
+    solved s = solved_new(ADZ_ODE_DORMAND_PRINCE, ADZ_F64, 3);
+    s.y0 = adz_zeros(ADZ_SHAPE(0, WIDTH), ADZ_F64);
+    s.o.max_steps = 1;
+    assert_null(solve(&s));
+    expect_error(ADZ_ERR_NUMERIC, "max_steps were not enough");
+    assert_null(adz_plan_new(solve, &s, NULL));
+    expect_error(ADZ_ERR_NUMERIC, "max_steps were not enough");
+}
+
+static adz_tensor *is_large(adz_tensor *const *in, void *user)
+{
+    (void)user;
+    return adz_gt_number(adz_amax(adz_abs(in[0]), ADZ_ALL_DIMS, ADZ_DROPDIM), 0.01);
+}
+
+static adz_status solve_once(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    solved *s = user;
+    adz_tensor *y = adz_odeint(slope, s, in[0], s->times, &s->o, &s->report);
+    results[0] = y != NULL ? adz_mul_number(adz_select(y, 0, -1), 0.25) : NULL;
+    return results[0] != NULL ? ADZ_OK : ADZ_ERR_STATE;
+}
+
+static adz_tensor *solve_often(void *user)
+{
+    solved *s = user;
+    adz_tensor *last;
+    return adz_while(is_large, solve_once, s, &s->y0, 1, 20, &last, NULL, NULL) == ADZ_OK ? last
+                                                                                          : NULL;
+}
+
+/* The body of a loop, which is called once without being computed. */
+static void bodies_of_loops_solve_equations(void **state)
+{
+    (void)state;
+    adz_manual_seed(17);
+    const bool before = adz_set_grad_enabled(false);
+    for (int mode = 0; mode < 4; ++mode) {
+        solved s = solved_new(
+            mode & 1 ? ADZ_ODE_RODAS4 : ADZ_ODE_DORMAND_PRINCE, ADZ_F64, mode & 2 ? 2 : 4);
+        adz_plan *plan = adz_plan_new(solve_often, &s, NULL);
+        for (int i = 0; i < 4; ++i) {
+            if (plan == NULL || adz_plan_run(plan) != ADZ_OK) {
+                fail_msg("%s", adz_error_message());
+            }
+            assert_true(adz_equal(adz_plan_output(plan), solve_often(&s)));
+            refill(&s, i == 2 ? -1 : 1);
+        }
+        adz_plan_free(&plan);
+    }
+    adz_set_grad_enabled(before);
+}
+
 /* With a gradient, and by the method that chooses on the host, a plan refuses. */
 static void what_a_plan_refuses(void **state)
 {
@@ -230,5 +288,7 @@ const struct CMUnitTest ode_adaptive_plans[N_ODE_ADAPTIVE_PLANS] = {
     TEST(states_at_the_ends_of_the_range),
     TEST(launches_do_not_depend_on_the_steps),
     TEST(replays_fail_as_calls_do),
+    TEST(states_without_elements_fail),
+    TEST(bodies_of_loops_solve_equations),
     TEST(what_a_plan_refuses),
 };
