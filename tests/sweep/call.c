@@ -207,13 +207,12 @@ static bool make_call(
     return bad;
 }
 
-/* Ends this process when a call has computed for that long, or has waited ten times as long. A busy
- * machine may give it little of its time. 0: never. */
-static void limit_time(unsigned seconds)
+/* Ends this process when a call has computed or has waited for that many seconds. 0: never. */
+static void limit_time(unsigned computing, unsigned waiting)
 {
-    const struct itimerval computing = { .it_value.tv_sec = seconds };
-    setitimer(ITIMER_PROF, &computing, NULL);
-    alarm(10 * seconds);
+    const struct itimerval limit = { .it_value.tv_sec = computing };
+    setitimer(ITIMER_PROF, &limit, NULL);
+    alarm(waiting);
 }
 
 bool call(const function *f, const size_t *choices, uint64_t random, bool unsized)
@@ -231,11 +230,11 @@ bool call(const function *f, const size_t *choices, uint64_t random, bool unsize
     }
     bound_counts(f->params, f->n_params, args);
     size_t count = count_in(f, args);
-    limit_time(seconds_per_call);
+    limit_time(seconds_per_call, wait_per_call);
     now->inside = true;
     bool bad = make_call(f, choices, args, &result, unsized);
     now->inside = false;
-    limit_time(0);
+    limit_time(0, 0);
     for (size_t i = 0; i < f->n_params; ++i) {
         end(&f->params[i], &args[i], count);
     }

@@ -3,7 +3,8 @@
  *     sweep                        all functions
  *     sweep FUNCTION...            these functions; prints each call
  *     sweep --seed N --random N    with this seed, and N random calls for each function
- *     sweep --seconds N            the most seconds that a call may take (default 60)
+ *     sweep --seconds N            the most seconds that a call may compute (default 60)
+ *     sweep --wait N               the most seconds that a call may take (default 600)
  *
  * A call must return. It may fail only with an error that names an operator, and the library must
  * work afterwards. A child process, the worker, makes the calls. If it crashes, this process
@@ -24,6 +25,7 @@ progress *now;
 uint64_t seed = 1;
 size_t random_calls = 40;
 unsigned seconds_per_call = 60; /* of computing */
+unsigned wait_per_call = 600; /* of the clock; a busy machine may give a call little of its time */
 bool verbose;
 
 /* ---- the library afterwards ------------------------------------------------------------------ */
@@ -168,6 +170,8 @@ int main(int argc, char **argv)
             seed = number;
         } else if (strcmp(argv[first], "--random") == 0) {
             random_calls = (size_t)number;
+        } else if (strcmp(argv[first], "--wait") == 0) {
+            wait_per_call = (unsigned)number;
         } else {
             seconds_per_call = (unsigned)number;
         }

@@ -20,6 +20,7 @@ extern progress *now;
 extern uint64_t seed;
 extern size_t random_calls;
 extern unsigned seconds_per_call;
+extern unsigned wait_per_call;
 extern bool verbose;
 extern char first_error[300]; /* the message of the first call of a function */
 

@@ -24,9 +24,16 @@ adz_status adz_faulty_crashes(int64_t n)
     return ADZ_OK;
 }
 
-adz_status adz_faulty_does_not_return(double x)
+adz_status adz_faulty_computes_for_ever(double x)
 {
-    while (isinf(x)) {
+    for (volatile bool more = x == INFINITY; more;) {
+    }
+    return ADZ_OK;
+}
+
+adz_status adz_faulty_waits_for_ever(double x)
+{
+    while (x == INFINITY) {
         pause();
     }
     return ADZ_OK;

@@ -11,7 +11,8 @@ typedef struct adz_faulty_options {
 
 ADZ_API void adz_faulty_options_init(adz_faulty_options *options, size_t size);
 ADZ_API adz_status adz_faulty_crashes(int64_t n);
-ADZ_API adz_status adz_faulty_does_not_return(double x);
+ADZ_API adz_status adz_faulty_computes_for_ever(double x);
+ADZ_API adz_status adz_faulty_waits_for_ever(double x);
 ADZ_API adz_tensor *adz_faulty_is_silent(adz_tensor *t);
 ADZ_API adz_status adz_faulty_returns_another_code(adz_tensor *t);
 ADZ_API adz_tensor *adz_faulty_succeeds_with_an_error(adz_tensor *t);
