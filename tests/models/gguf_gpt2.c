@@ -8,20 +8,14 @@
 #include <cmocka.h>
 
 #include "../errors.h"
-#include "../temporary.h"
-#include "adze/adze.h"
 #include "adze/models.h"
-#include "gguf_writer.h"
+#include "gguf_parts.h"
 
 enum { WIDTH = 32, HEADS = 2, WORDS = 40, POSITIONS = 16, WEIGHTS = 16 };
 
-/* The weights of a GPT-2 of one layer; 0 columns for a vector. Both dimensions are those of the
- * folder. */
-static const struct {
-    const char *name, *own;
-    int rows, columns;
-    bool transposed;
-} parts[WEIGHTS] = { { "transformer.wte.weight", "token_embd.weight", WORDS, WIDTH, false },
+/* The weights of a GPT-2 of one layer. */
+static const gguf_part parts[WEIGHTS] = { { "transformer.wte.weight", "token_embd.weight", WORDS,
+                                              WIDTH, false },
     { "transformer.wpe.weight", "position_embd.weight", POSITIONS, WIDTH, false },
     { "transformer.ln_f.weight", "output_norm.weight", WIDTH, 0, false },
     { "transformer.ln_f.bias", "output_norm.bias", WIDTH, 0, false },
@@ -38,33 +32,9 @@ static const struct {
     { "transformer.h.0.mlp.c_proj.weight", "blk.0.ffn_down.weight", 4 * WIDTH, WIDTH, true },
     { "transformer.h.0.mlp.c_proj.bias", "blk.0.ffn_down.bias", WIDTH, 0, false } };
 
-static void write_folder(adz_tensor *const *t)
-{
-    static const char config[] =
-        "{ \"model_type\": \"gpt2\", \"architectures\": [\"GPT2LMHeadModel\"], \"n_embd\": 32,"
-        " \"n_head\": 2, \"n_layer\": 1, \"n_positions\": 16, \"vocab_size\": 40 }";
-    FILE *file = fopen(temporary_path("config.json"), "wb");
-    assert_non_null(file);
-    fwrite(config, 1, sizeof config - 1, file);
-    fclose(file);
-    adz_safetensors *out = adz_safetensors_new();
-    for (int i = 0; i < WEIGHTS; ++i) {
-        assert_int_equal(adz_safetensors_add(out, parts[i].name, t[i]), ADZ_OK);
-    }
-    assert_int_equal(adz_safetensors_save(out, temporary_path("model.safetensors")), ADZ_OK);
-    adz_safetensors_free(&out);
-}
-
-/* How a file stores matrices: 0 F32, 1 F16, 8 Q8_0. */
-static adz_tensor *stored(adz_tensor *t, unsigned type)
-{
-    return type == 8 ? adz_quantize_q8_0(t) : type == 1 ? adz_to(t, ADZ_F16) : t;
-}
-
-static size_t bytes_of(const adz_tensor *t)
-{
-    return (size_t)adz_tensor_numel(t) * adz_dtype_size(adz_tensor_dtype(t));
-}
+static const char config[] =
+    "{ \"model_type\": \"gpt2\", \"architectures\": [\"GPT2LMHeadModel\"], \"n_embd\": 32,"
+    " \"n_head\": 2, \"n_layer\": 1, \"n_positions\": 16, \"vocab_size\": 40 }";
 
 /* The sizes of the model as values of a file. */
 static void put_numbers(writer *w)
@@ -84,10 +54,7 @@ static void put_numbers(writer *w)
 static const char *write_gguf(adz_tensor *const *t, unsigned type, const char *more)
 {
     static writer w;
-    static char path[512];
     const float eps = 1e-5F;
-    adz_tensor *made[WEIGHTS];
-    uint64_t offset = 0;
     w.size = 0;
     head(&w, WEIGHTS, 7 + (more != NULL));
     key(&w, "general.architecture", 8);
@@ -99,33 +66,7 @@ static const char *write_gguf(adz_tensor *const *t, unsigned type, const char *m
         key(&w, more, 4);
         number(&w, 2, 4);
     }
-    for (int i = 0; i < WEIGHTS; ++i) {
-        adz_tensor *one = parts[i].transposed ? adz_contiguous(adz_transpose(t[i], 0, 1)) : t[i];
-        const adz_shape shape = adz_tensor_shape(one);
-        const unsigned as = shape.rank > 1 ? type : 0;
-        made[i] = stored(one, as);
-        text(&w, parts[i].own);
-        number(&w, (uint64_t)shape.rank, 4);
-        for (int k = shape.rank; k-- > 0;) {
-            number(&w, (uint64_t)shape.sizes[k], 8);
-        }
-        number(&w, as, 4);
-        number(&w, offset, 8);
-        offset += (bytes_of(made[i]) + 31) / 32 * 32;
-    }
-    align(&w, 32);
-    snprintf(path, sizeof path, "%s", temporary_path("gpt2.gguf"));
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    fwrite(w.bytes, 1, w.size, file);
-    for (int i = 0; i < WEIGHTS; ++i) {
-        static const char zeros[32];
-        const size_t bytes = bytes_of(made[i]);
-        fwrite(adz_tensor_data(made[i]), 1, bytes, file);
-        fwrite(zeros, 1, (32 - bytes % 32) % 32, file);
-    }
-    fclose(file);
-    return path;
+    return write_parts(&w, parts, WEIGHTS, t, type);
 }
 
 static adz_tensor *logits_of(const char *path, bool as_stored, adz_dtype *table, adz_dtype *inner)
@@ -158,13 +99,9 @@ static void files_compute_as_folders(void **state)
     ADZ_SCOPE
     {
         adz_tensor *t[WEIGHTS];
-        for (int i = 0; i < WEIGHTS; ++i) {
-            t[i] = adz_randn(parts[i].columns > 0 ? ADZ_SHAPE(parts[i].rows, parts[i].columns)
-                                                  : ADZ_SHAPE(parts[i].rows),
-                ADZ_F32);
-        }
+        draw_parts(parts, WEIGHTS, t);
         adz_dtype table, inner;
-        write_folder(t);
+        write_folder(parts, WEIGHTS, t, config);
         adz_tensor *want = logits_of(temporary_folder, false, &table, &inner);
         adz_tensor *got = logits_of(write_gguf(t, 0, NULL), false, &table, &inner);
         assert_true(adz_equal(got, want));

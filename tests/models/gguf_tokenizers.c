@@ -272,14 +272,70 @@ static void ties_go_to_the_left(void **state)
     adz_tokenizer_free(&t);
 }
 
+/* ---- "bert" --------------------------------------------------------------------------------- */
+
+/* Words begin with the sign, and what goes on has none. */
+static const vocabulary pieces = { "bert", NULL,
+    { { "[PAD]", CONTROL, 0 }, { "[UNK]", CONTROL, 0 }, { "[CLS]", CONTROL, 0 },
+        { "[SEP]", CONTROL, 0 }, { SIGN "run", NORMAL, 0 }, { "ning", NORMAL, 0 },
+        { SIGN "!", NORMAL, 0 }, { SIGN "[", NORMAL, 0 }, { SIGN "]", NORMAL, 0 },
+        { "[unused0]", NORMAL, 0 }, { SIGN "\xe6\xbc\xa2", NORMAL, 0 },
+        { SIGN "<mask>", CONTROL, 0 } },
+    { NULL }, { NULL }, -1, -1 };
+
+static void words_are_cut_into_pieces(void **state)
+{
+    (void)state;
+    adz_tokenizer *t = opened(&pieces);
+    ADZ_SCOPE
+    {
+        IDS(encoded(t, "RUNNING r\xc3\xban! runn"), 2, 4, 5, 4, 6, 1, 3);
+        IDS(encoded(t, "running \xe6\xbc\xa2\xe6\xbc\xa2"), 2, 4, 5, 10, 10, 3);
+        IDS(encoded(t, "[unused0] run<mask>[SEP]"), 2, 7, 1, 8, 4, 11, 3, 3);
+        const adz_text ning = adz_tokenizer_token(t, 5), run = adz_tokenizer_token(t, 4);
+        assert_true(ning.size == 6 && memcmp(ning.bytes, "##ning", 6) == 0);
+        assert_true(run.size == 3 && memcmp(run.bytes, "run", 3) == 0);
+    }
+    adz_tokenizer_free(&t);
+    vocabulary v = pieces;
+    v.tokens[5].text = "ni";
+    v.tokens[6].text = "n";
+    v.bos = 3; /* of "bert" it is the token [CLS] */
+    v.flags[0] = "-add_bos_token";
+    t = opened(&v);
+    ADZ_SCOPE
+    {
+        IDS(encoded(t, "runnin"), 3, 4, 5, 6, 3);
+    }
+    adz_tokenizer_free(&t);
+}
+
+static void bad_pieces_are_refused(void **state)
+{
+    (void)state;
+    vocabulary v = pieces;
+    v.tokens[4].text = SIGN "Run";
+    refuse(&v, ADZ_ERR_UNSUPPORTED, "token 4, \"Run\", has capitals");
+    v = pieces;
+    v.tokens[3].text = "[END]";
+    refuse(&v, ADZ_ERR_FORMAT, "there is no value tokenizer.ggml.seperator_token_id");
+    v.eos = 12;
+    refuse(&v, ADZ_ERR_FORMAT, "tokenizer.ggml.eos_token_id is 12, but there are 12 tokens");
+    v = pieces;
+    v.tokens[5].text = SIGN "run";
+    refuse(&v, ADZ_ERR_FORMAT, "tokenizer.ggml.tokens: token 5 is there twice");
+    v.tokens[5].text = SIGN;
+    refuse(&v, ADZ_ERR_FORMAT, "tokenizer.ggml.tokens: token 5 is empty");
+}
+
 /* ---- bad files ------------------------------------------------------------------------------ */
 
 static void bad_files_are_refused(void **state)
 {
     (void)state;
     vocabulary v = bytes;
-    v.model = "bert";
-    refuse(&v, ADZ_ERR_UNSUPPORTED, "tokenizer.ggml.model is \"bert\", but gpt2 and llama");
+    v.model = "t5";
+    refuse(&v, ADZ_ERR_UNSUPPORTED, "tokenizer.ggml.model is \"t5\", but gpt2, llama and bert");
     v = bytes;
     v.pre = "tekken";
     refuse(&v, ADZ_ERR_UNSUPPORTED, "tokenizer.ggml.pre is the pre-tokenizer \"tekken\"");
@@ -390,6 +446,8 @@ int gguf_tests(void)
         cmocka_unit_test(pre_tokenizers_differ),
         cmocka_unit_test(scores_are_merged),
         cmocka_unit_test(ties_go_to_the_left),
+        cmocka_unit_test(words_are_cut_into_pieces),
+        cmocka_unit_test(bad_pieces_are_refused),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(bad_scores_are_refused),
         cmocka_unit_test(runs_take_no_memory),

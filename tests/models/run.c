@@ -1,6 +1,6 @@
 /* Opens a published model, runs it on the inputs of a file, and writes the results to another one:
  *
- *     run FOLDER IN.safetensors OUT.safetensors [--f64] [--save FOLDER]
+ *     run FOLDER IN.safetensors OUT.safetensors [--f64] [--as-stored] [--save FOLDER]
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +17,8 @@ int main(int argc, char **argv)
     for (int i = 4; i < argc; ++i) {
         if (strcmp(argv[i], "--f64") == 0) {
             o.dtype = ADZ_F64;
+        } else if (strcmp(argv[i], "--as-stored") == 0) {
+            o.as_stored = true;
         } else if (strcmp(argv[i], "--save") == 0 && i + 1 < argc) {
             save = argv[++i];
         }

@@ -88,7 +88,7 @@ ADZ_API void adz_pretrained_options_init(adz_pretrained_options *options, size_t
  * and no other, except that each layer of GPT-2 has a mask of n_positions^2 numbers in f32 or f64.
  *
  * @param folder   with config.json and the weights; or the path of a GGUF file of the architecture
- *                 llama, qwen2, qwen3 or gpt2, which ends in .gguf
+ *                 llama, qwen2, qwen3, gpt2 or bert, which ends in .gguf
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_module_release; or NULL
  * @errors         ADZ_ERR_NULL, ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (the architecture,

@@ -76,9 +76,11 @@ ADZ_API void adz_pretrained_tokenizer_options_init(
  * A GGUF file has the tokenizer of its model. Known are "gpt2" (BPE of bytes), with the
  * pre-tokenizers gpt-2, phi-2, mpt, olmo, jais, gigachat, mellum, exaone4, llama-bpe, llama3,
  * llama-v3, falcon3, dbrx, smaug-bpe, qwen2, deepseek-r1-qwen, smollm, starcoder, refact and
- * default, and "llama" (SentencePiece's BPE by scores). Control tokens are special tokens. Whether
- * texts begin and end with some is as the file says, or else as llama.cpp does it. For qwen2 and
- * deepseek-r1-qwen texts are normalized (NFC), as in tokenizer.json and unlike in llama.cpp.
+ * default, "llama" (SentencePiece's BPE by scores) and "bert" (WordPiece; text becomes lower case
+ * without accents, and a vocabulary with capitals is refused). Control tokens are special tokens.
+ * Whether texts begin and end with some is as the file says, or else as llama.cpp does it. For
+ * qwen2 and deepseek-r1-qwen texts are normalized (NFC), as in tokenizer.json and unlike in
+ * llama.cpp.
  *
  * @param path     tokenizer.json, a folder, or a GGUF file, whose name ends in .gguf
  * @param options  NULL for the defaults

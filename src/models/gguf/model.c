@@ -1,4 +1,4 @@
-/* Language models in GGUF files: llama, qwen2, qwen3 and gpt2.
+/* Published models in GGUF files (architectures.c lists their kinds).
  *
  * The rows of llama's projections of queries and keys are in another order than in transformers: a
  * head's features 0, E/2, 1, E/2 + 1 ... follow each other, as a rotation of pairs wants them. They
@@ -11,137 +11,27 @@
 
 #include "adze/ops/convert.h"
 #include "adze/ops/shape.h"
+#include "gguf/architectures.h"
 #include "gguf/gguf.h"
+#include "pretrained/pooling.h"
 #include "pretrained/rope.h"
-
-/* Names in transformers and in GGUF files. */
-typedef const char *const name_pair[2];
-
-/* A value ARCHITECTURE.NAME, and the entry of config.json that it is. */
-typedef struct gguf_entry {
-    const char *name, *entry;
-    bool real;
-} gguf_entry;
-
-/* An architecture: what its parts and values are called. */
-typedef struct gguf_architecture {
-    const char *name, *class; /* in GGUF files, and in config.json */
-    const char *layers;       /* before the number of a layer, in transformers */
-    const name_pair *outer, *inner;
-    const gguf_entry *values;
-    const char *const *others; /* values that need a look of their own, or that change nothing */
-    size_t n_outer, n_inner, n_values;
-    bool rotary;
-} gguf_architecture;
 
 typedef struct gguf_model {
     adz_gguf *file;
     const gguf_architecture *kind;
     const char *architecture; /* its name */
     int64_t heads, key_heads;
-    bool has_factors; /* the configuration says what is in rope_freqs.weight */
+    bool has_factors;         /* the configuration says what is in rope_freqs.weight */
+    models_sentence sentence; /* of encoders */
 } gguf_model;
-
-static const char factors_name[] = "rope_freqs.weight";
-
-/* ---- architectures -------------------------------------------------------------------------- */
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-static const name_pair outer_names[] = { { "model.embed_tokens.", "token_embd." },
-    { "model.norm.", "output_norm." }, { "lm_head.", "output." } };
+/* Poolings by the numbers of files; others, such as that of the last token, are refused. */
+static const models_pooling poolings[] = { MODELS_POOLING_NONE, MODELS_POOLING_MEAN,
+    MODELS_POOLING_CLS };
 
-static const name_pair layer_names[] = { { "self_attn.q_proj.", "attn_q." },
-    { "self_attn.k_proj.", "attn_k." }, { "self_attn.v_proj.", "attn_v." },
-    { "self_attn.o_proj.", "attn_output." }, { "self_attn.q_norm.", "attn_q_norm." },
-    { "self_attn.k_norm.", "attn_k_norm." }, { "mlp.gate_proj.", "ffn_gate." },
-    { "mlp.up_proj.", "ffn_up." }, { "mlp.down_proj.", "ffn_down." },
-    { "input_layernorm.", "attn_norm." }, { "post_attention_layernorm.", "ffn_norm." } };
-
-static const name_pair gpt2_outer[] = { { "transformer.wte.", "token_embd." },
-    { "transformer.wpe.", "position_embd." }, { "transformer.ln_f.", "output_norm." },
-    { "lm_head.", "output." } };
-
-static const name_pair gpt2_layer[] = { { "ln_1.", "attn_norm." }, { "attn.c_attn.", "attn_qkv." },
-    { "attn.c_proj.", "attn_output." }, { "ln_2.", "ffn_norm." }, { "mlp.c_fc.", "ffn_up." },
-    { "mlp.c_proj.", "ffn_down." } };
-
-static const gguf_entry values[] = { { "embedding_length", "hidden_size", false },
-    { "feed_forward_length", "intermediate_size", false },
-    { "block_count", "num_hidden_layers", false },
-    { "attention.head_count", "num_attention_heads", false },
-    { "attention.head_count_kv", "num_key_value_heads", false },
-    { "attention.key_length", "head_dim", false },
-    { "context_length", "max_position_embeddings", false },
-    { "attention.layer_norm_rms_epsilon", "rms_norm_eps", true },
-    { "rope.freq_base", "rope_theta", true } };
-
-static const gguf_entry gpt2_values[] = { { "embedding_length", "n_embd", false },
-    { "feed_forward_length", "n_inner", false }, { "block_count", "n_layer", false },
-    { "attention.head_count", "n_head", false }, { "context_length", "n_positions", false },
-    { "attention.layer_norm_epsilon", "layer_norm_epsilon", true } };
-
-static const char *const others[] = { "attention.value_length", "rope.dimension_count",
-    "rope.scaling.type", "rope.scaling.factor", "vocab_size", NULL };
-
-static const char *const gpt2_others[] = { "vocab_size", NULL };
-
-#define DECODER(its_name, its_class)                                                               \
-    {                                                                                              \
-        .name = (its_name), .class = (its_class), .layers = "model.layers.", .outer = outer_names, \
-        .n_outer = COUNT(outer_names), .inner = layer_names, .n_inner = COUNT(layer_names),        \
-        .values = values, .n_values = COUNT(values), .others = others, .rotary = true              \
-    }
-
-static const gguf_architecture architectures[] = {
-    DECODER("llama", "LlamaForCausalLM"),
-    DECODER("qwen2", "Qwen2ForCausalLM"),
-    DECODER("qwen3", "Qwen3ForCausalLM"),
-    { .name = "gpt2",
-        .class = "GPT2LMHeadModel",
-        .layers = "transformer.h.",
-        .outer = gpt2_outer,
-        .n_outer = COUNT(gpt2_outer),
-        .inner = gpt2_layer,
-        .n_inner = COUNT(gpt2_layer),
-        .values = gpt2_values,
-        .n_values = COUNT(gpt2_values),
-        .others = gpt2_others },
-};
-
-/* ---- names ---------------------------------------------------------------------------------- */
-
-/* Replaces the beginning of a name by that in column `to` of a table. False if no row fits. */
-static bool replace(
-    char *out, const char *before, const char *name, const name_pair *table, size_t rows, int to)
-{
-    for (size_t i = 0; i < rows; ++i) {
-        const char *own = table[i][1 - to];
-        if (strncmp(name, own, strlen(own)) == 0) {
-            return snprintf(out, MODELS_NAME, "%s%s%s", before, table[i][to], name + strlen(own)) <
-                   MODELS_NAME;
-        }
-    }
-    return false;
-}
-
-/* Translates a name between transformers (column 0) and GGUF (column 1). */
-static bool translate(const gguf_architecture *kind, char *out, const char *name, int to)
-{
-    const char *const prefixes[2] = { kind->layers, "blk." };
-    const char *own = prefixes[1 - to];
-    if (strncmp(name, own, strlen(own)) != 0) {
-        return replace(out, "", name, kind->outer, kind->n_outer, to);
-    }
-    const char *number = name + strlen(own);
-    const size_t digits = strspn(number, "0123456789");
-    char before[64];
-    if (digits == 0 || digits > 6 || number[digits] != '.') {
-        return false;
-    }
-    snprintf(before, sizeof before, "%s%.*s.", prefixes[to], (int)digits, number);
-    return replace(out, before, number + digits + 1, kind->inner, kind->n_inner, to);
-}
+static const char factors_name[] = "rope_freqs.weight";
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
@@ -169,13 +59,13 @@ static bool has(models_weights *weights, const char *name)
 {
     const gguf_model *m = weights->user;
     char own[MODELS_NAME];
-    return translate(m->kind, own, name, 1) && has_tensor(m, own);
+    return adzi_gguf_translate(m->kind, own, name, 1) && has_tensor(m, own);
 }
 
-/* Whether a tensor of gpt2 is one of its projections, which files have transposed. */
+/* Whether a tensor is a projection of gpt2, which files have transposed. */
 static bool is_transposed(const gguf_model *m, const char *name)
 {
-    return !m->kind->rotary && strstr(name, ".c_") != NULL && strstr(name, ".weight") != NULL;
+    return m->kind->transposed && strstr(name, ".c_") != NULL && strstr(name, ".weight") != NULL;
 }
 
 static bool in_blocks(const gguf_model *m, const char *own)
@@ -188,7 +78,7 @@ static adz_tensor *find(models_weights *weights, const char *name, bool as_store
 {
     gguf_model *m = weights->user;
     char own[MODELS_NAME];
-    translate(m->kind, own, name, 1);
+    adzi_gguf_translate(m->kind, own, name, 1);
     const bool queries = strstr(name, ".q_proj.") != NULL, keys = strstr(name, ".k_proj.") != NULL;
     const bool pairs = strcmp(m->architecture, "llama") == 0 && (queries || keys);
     const bool transposed = is_transposed(m, name);
@@ -215,7 +105,7 @@ static bool each(
         if (strcmp(own, factors_name) == 0 && m->has_factors) {
             continue;
         }
-        if (!translate(m->kind, name, own, 0)) {
+        if (!adzi_gguf_translate(m->kind, name, own, 0)) {
             adz_error_format(weights->op, ADZ_ERR_UNSUPPORTED,
                 "%s: tensor %s belongs to no part of the model", weights->file, own);
             return false;
@@ -235,21 +125,6 @@ static const char *key_of(char *to, const gguf_model *m, const char *name)
     return to;
 }
 
-static bool is_known(const gguf_architecture *kind, const char *name)
-{
-    for (size_t i = 0; i < kind->n_values; ++i) {
-        if (strcmp(name, kind->values[i].name) == 0) {
-            return true;
-        }
-    }
-    for (size_t i = 0; kind->others[i] != NULL; ++i) {
-        if (strcmp(name, kind->others[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether all values of the architecture are known. */
 static bool check_known(const models_weights *w, const gguf_model *m)
 {
@@ -257,7 +132,7 @@ static bool check_known(const models_weights *w, const gguf_model *m)
     for (size_t i = 0; i < m->file->n_values; ++i) {
         const char *key = adzi_gguf_chars(m->file, m->file->values[i].key);
         if (strncmp(key, m->architecture, own) == 0 && key[own] == '.' &&
-            !is_known(m->kind, key + own + 1)) {
+            !adzi_gguf_knows_value(m->kind, key + own + 1)) {
             adz_error_format(w->op, ADZ_ERR_UNSUPPORTED,
                 "%s: value %s is one that adze does not know, and it might change the results",
                 w->file, key);
@@ -415,22 +290,62 @@ static bool add_shapes(const models_weights *w, const gguf_model *m, json_t *con
            (!biased || json_object_set_new(config, "attention_bias", json_true()) == 0);
 }
 
+/* What only encoders have: types of tokens, a row of padding, and a pooling. Files do not say
+ * whether embeddings are normalised; the programs of llama.cpp do so by default, and so does this.
+ */
+static bool add_encoder(models_weights *w, gguf_model *m, json_t *config)
+{
+    static const char padding[] = "tokenizer.ggml.padding_token_id", types[] = "token_types.weight";
+    char key[MODELS_NAME];
+    int64_t pooling = 0, pad = 0;
+    bool causal = false;
+    if ((adz_gguf_kind_of(m->file, key_of(key, m, "attention.causal")) != ADZ_GGUF_KIND_NONE &&
+            adz_gguf_bool(m->file, key, &causal) != ADZ_OK) ||
+        !whole(m, "pooling_type", 0, &pooling)) {
+        return false;
+    }
+    if (causal) {
+        adz_error_format(w->op, ADZ_ERR_UNSUPPORTED,
+            "%s: value %s is true, but tokens of encoders see each other", w->file,
+            key_of(key, m, "attention.causal"));
+        return false;
+    }
+    if (pooling < 0 || pooling >= (int64_t)COUNT(poolings)) {
+        adz_error_format(w->op, ADZ_ERR_UNSUPPORTED,
+            "%s: value %s is %lld, but adze knows 0 (none), 1 (mean) and 2 (cls)", w->file,
+            key_of(key, m, "pooling_type"), (long long)pooling);
+        return false;
+    }
+    m->sentence.pooling = poolings[pooling];
+    m->sentence.normalize = m->sentence.pooling != MODELS_POOLING_NONE;
+    w->sentence = &m->sentence;
+    if (!has_tensor(m, types)) {
+        adz_error_format(w->op, ADZ_ERR_UNSUPPORTED,
+            "%s: there is no tensor %s, and models without types of tokens are not known", w->file,
+            types);
+        return false;
+    }
+    const adz_shape shape =
+        adz_gguf_tensor_shape_at(m->file, adz_gguf_tensor_index(m->file, types));
+    const bool padded = adz_gguf_kind_of(m->file, padding) != ADZ_GGUF_KIND_NONE;
+    return (!padded || adz_gguf_integer(m->file, padding, &pad) == ADZ_OK) &&
+           (!padded || json_object_set_new(config, "pad_token_id", json_integer(pad)) == 0) &&
+           json_object_set_new(config, "type_vocab_size", json_integer(shape.sizes[0])) == 0;
+}
+
 /* The configuration without values; NULL with the error recorded. */
 static json_t *config_of(const models_weights *w, gguf_model *m)
 {
     m->architecture = adz_gguf_text(m->file, "general.architecture");
-    for (size_t i = 0; m->architecture != NULL && i < COUNT(architectures); ++i) {
-        if (strcmp(m->architecture, architectures[i].name) == 0) {
-            m->kind = &architectures[i];
-            return json_pack("{s:s, s:[s], s:s}", "model_type", m->kind->name, "architectures",
-                m->kind->class, m->kind->rotary ? "hidden_act" : "activation_function",
-                m->kind->rotary ? "silu" : "gelu_new");
-        }
+    if (m->architecture == NULL) {
+        return NULL;
     }
-    return m->architecture == NULL
-               ? NULL
+    m->kind = adzi_gguf_architecture(m->architecture);
+    return m->kind != NULL
+               ? json_pack("{s:s, s:[s], s:s}", "model_type", m->kind->name, "architectures",
+                     m->kind->class, m->kind->activation[0], m->kind->activation[1])
                : models_fail(w->op, ADZ_ERR_UNSUPPORTED,
-                     "%s: general.architecture is \"%.60s\", but llama, qwen2, qwen3 and gpt2 are known",
+                     "%s: general.architecture is \"%.60s\", but llama, qwen2, qwen3, gpt2 and bert are known",
                      w->file, m->architecture);
 }
 
@@ -447,7 +362,8 @@ json_t *adzi_models_gguf_open(models_weights *weights, const char *path)
     }
     json_t *config = config_of(weights, m);
     if (config != NULL && check_known(weights, m) && add_values(weights, m, config) &&
-        (!m->kind->rotary || add_rope(weights, m, config)) && add_shapes(weights, m, config)) {
+        (!m->kind->rotary || add_rope(weights, m, config)) && add_shapes(weights, m, config) &&
+        (!m->kind->encoder || add_encoder(weights, m, config))) {
         return config;
     }
     if (adz_error_code() == ADZ_OK) {

@@ -1,10 +1,11 @@
-/* The tokenizers of GGUF files: "gpt2", which merges bytes by a list, and "llama", which merges
- * characters by scores. They become the tokenizer.json that describes them. */
+/* The tokenizers of GGUF files: "gpt2", which merges bytes by a list, "llama", which merges
+ * characters by scores, and "bert". They become the tokenizer.json that describes them. */
 #include "gguf/tokenizer.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "adze/data/text.h"
 #include "models.h"
 
 #define KEY(name) "tokenizer.ggml." name
@@ -78,8 +79,8 @@ static bool flag(const reading *r, const char *key, bool otherwise, bool *value)
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
-/* Copies the texts of all tokens, each with a zero byte behind it. False with the error recorded.
- */
+/* Copies the texts of all tokens, each with two free bytes before it and a zero byte behind it.
+ * False with the error recorded. */
 static bool read_texts(reading *r)
 {
     size_t bytes = 0, at = 0;
@@ -87,25 +88,40 @@ static bool read_texts(reading *r)
         if (adz_gguf_text_at(r->file, KEY("tokens"), i, &r->tokens.items[i].size) == NULL) {
             return false;
         }
-        bytes += r->tokens.items[i].size + 1;
+        bytes += r->tokens.items[i].size + 3;
     }
     r->texts = adzi_models_alloc(bytes);
     for (size_t i = 0; i < r->tokens.count && r->texts != NULL; ++i) {
         gguf_token *t = &r->tokens.items[i];
-        memcpy(r->texts + at, adz_gguf_text_at(r->file, KEY("tokens"), i, &t->size), t->size);
-        t->text = r->texts + at;
-        at += t->size + 1;
+        t->text = r->texts + at + 2;
+        memcpy(t->text, adz_gguf_text_at(r->file, KEY("tokens"), i, &t->size), t->size);
+        at += t->size + 3;
     }
     return r->texts != NULL;
 }
 
+/* Whether a text is UTF-8. If jansson refuses one that is, memory was refused. */
+static bool is_utf8(const char *bytes, size_t size)
+{
+    const adz_text text = { bytes, size };
+    bool good = true;
+    for (size_t at = 0, from = 0; at < size && good; from = at) {
+        good = adz_utf8_next(text, &at) != ADZ_UTF8_REPLACEMENT ||
+               (at - from == 3 && memcmp(bytes + from, "\xef\xbf\xbd", 3) == 0);
+    }
+    return good;
+}
+
+/* How the tokens of a kind of tokenizer are read. */
+typedef enum token_kind { PLAIN, WITH_SCORES, WORD_PIECES } token_kind;
+
 /* Reads a token and enters it into the vocabulary. False with the error recorded. */
-static bool read_token(reading *r, size_t i, bool scores)
+static bool read_token(reading *r, size_t i, token_kind kind)
 {
     gguf_token *t = &r->tokens.items[i];
     double type = 0;
     if (adz_gguf_real_at(r->file, KEY("token_type"), i, &type) != ADZ_OK ||
-        (scores && adz_gguf_real_at(r->file, KEY("scores"), i, &t->score) != ADZ_OK)) {
+        (kind == WITH_SCORES && adz_gguf_real_at(r->file, KEY("scores"), i, &t->score) != ADZ_OK)) {
         return false;
     }
     if (!(type >= GGUF_TOKEN_NORMAL && type <= GGUF_TOKEN_BYTE) || type != floor(type)) {
@@ -114,6 +130,9 @@ static bool read_token(reading *r, size_t i, bool scores)
         return false;
     }
     t->type = (gguf_token_type)type;
+    if (kind == WORD_PIECES) {
+        adzi_gguf_word_piece(t);
+    }
     const char *what = t->size == 0                             ? "is empty"
                        : memchr(t->text, '\0', t->size) != NULL ? "has a zero byte"
                        : !isfinite(t->score)                    ? "has a score that is not finite"
@@ -121,6 +140,9 @@ static bool read_token(reading *r, size_t i, bool scores)
                                                                     : NULL;
     json_t *id = what == NULL ? json_integer((json_int_t)i) : NULL;
     if (what == NULL && json_object_set_new(r->vocab, t->text, id) != 0) {
+        if (is_utf8(t->text, t->size)) {
+            return refuse_memory(r);
+        }
         what = "is no text in UTF-8";
     }
     if (what != NULL) {
@@ -144,11 +166,11 @@ static bool add_token(reading *r, size_t i)
            refuse_memory(r);
 }
 
-static bool read_tokens(reading *r, bool scores)
+static bool read_tokens(reading *r, token_kind kind)
 {
     static const char *const keys[] = { KEY("tokens"), KEY("token_type"), KEY("scores") };
     size_t counts[3] = { 0 };
-    for (int i = 0; i < (scores ? 3 : 2); ++i) {
+    for (int i = 0; i < (kind == WITH_SCORES ? 3 : 2); ++i) {
         if (adz_gguf_count(r->file, keys[i], &counts[i]) != ADZ_OK) {
             return false;
         }
@@ -166,7 +188,7 @@ static bool read_tokens(reading *r, bool scores)
     r->tokens.count = counts[0];
     bool good = r->tokens.items != NULL && read_texts(r);
     for (size_t i = 0; i < counts[0] && good; ++i) {
-        good = read_token(r, i, scores) && add_token(r, i);
+        good = read_token(r, i, kind) && add_token(r, i);
     }
     return good;
 }
@@ -291,6 +313,9 @@ static bool read_merges(reading *r)
             return false;
         }
         if (json_array_append_new(r->merges, json_stringn(text, size)) != 0) {
+            if (is_utf8(text, size)) {
+                return refuse_memory(r);
+            }
             adz_error_format(r->tokens.op, ADZ_ERR_FORMAT,
                 "%s: " KEY("merges") ": merge %zu is no text in UTF-8", r->tokens.path, i);
             return false;
@@ -302,7 +327,7 @@ static bool read_merges(reading *r)
 static json_t *byte_level(reading *r)
 {
     const splitting *how = splitting_of(r);
-    if (how == NULL || !read_tokens(r, false) || !read_merges(r)) {
+    if (how == NULL || !read_tokens(r, PLAIN) || !read_merges(r)) {
         return NULL;
     }
     json_t *processor = processor_of(r, how->add_bos);
@@ -375,7 +400,7 @@ static json_t *by_scores(reading *r)
 {
     bool prefix;
     if (!check_settings(r) || !flag(r, KEY("add_space_prefix"), true, &prefix) ||
-        !read_tokens(r, true) || !adzi_gguf_score_merges(&r->tokens, r->merges, r->ranks)) {
+        !read_tokens(r, WITH_SCORES) || !adzi_gguf_score_merges(&r->tokens, r->merges, r->ranks)) {
         return NULL;
     }
     json_t *unknown = unknown_of(r);
@@ -416,12 +441,20 @@ static json_t *assemble(reading *r)
     if (model == NULL) {
         return NULL;
     }
-    if (strcmp(model, "gpt2") != 0 && strcmp(model, "llama") != 0) {
+    json_t *whole = NULL;
+    if (strcmp(model, "gpt2") == 0) {
+        whole = byte_level(r);
+    } else if (strcmp(model, "llama") == 0) {
+        whole = by_scores(r);
+    } else if (strcmp(model, "bert") == 0) {
+        whole = read_tokens(r, WORD_PIECES)
+                    ? adzi_gguf_bert(&r->tokens, r->file, r->vocab, r->added)
+                    : NULL;
+    } else {
         return models_fail(r->tokens.op, ADZ_ERR_UNSUPPORTED,
-            "%s: " KEY("model") " is \"%.80s\", but gpt2 and llama are known", r->tokens.path,
+            "%s: " KEY("model") " is \"%.80s\", but gpt2, llama and bert are known", r->tokens.path,
             model);
     }
-    json_t *whole = strcmp(model, "gpt2") == 0 ? byte_level(r) : by_scores(r);
     if (whole == NULL) {
         refuse_memory(r);
     }

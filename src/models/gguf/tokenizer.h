@@ -23,7 +23,7 @@ typedef enum gguf_token_type {
 
 /** A token of a file. */
 typedef struct gguf_token {
-    const char *text; /* valid UTF-8, ended by a zero byte */
+    char *text; /* valid UTF-8, ended by a zero byte; two bytes before it are free */
     size_t size;
     gguf_token_type type;
     double score; /* finite; 0 for "gpt2", whose scores are not read */
@@ -45,5 +45,15 @@ typedef struct gguf_tokens {
  * @return        false with the error recorded
  */
 bool adzi_gguf_score_merges(const gguf_tokens *tokens, json_t *merges, json_t *ranks);
+
+/**
+ * Gives a token of "bert" the text that it has in vocab.txt. Files mark the beginnings of words by
+ * U+2581 instead of marking what continues them by "##". Texts in square brackets have no mark.
+ */
+void adzi_gguf_word_piece(gguf_token *token);
+
+/** The tokenizer.json of "bert", whose tokens and `vocab` have the texts of vocab.txt. NULL with
+ * the error recorded. */
+json_t *adzi_gguf_bert(const gguf_tokens *tokens, adz_gguf *file, json_t *vocab, json_t *added);
 
 #endif

@@ -140,11 +140,16 @@ static adz_tensor *rows_of(
 /* The first `count` rows of a table, which broadcast to all items of the batch. */
 static adz_tensor *first_rows(adz_module *self, const char *path, int64_t count)
 {
-    adz_tensor *table = adz_module_parameter_at(adz_module_get_child(self, path), 0);
+    adz_module *child = adz_module_get_child(self, path);
+    adz_tensor *table = adz_module_parameter_at(child, 0);
     if (table != NULL && count > adz_tensor_size(table, 0)) {
         return models_fail(adz_module_name(self), ADZ_ERR_SHAPE,
             "there are %lld tokens, but %lld positions", (long long)count,
             (long long)adz_tensor_size(table, 0));
+    }
+    const adz_dtype dtype = table != NULL ? adz_tensor_dtype(table) : ADZ_F32;
+    if (dtype != ADZ_F32 && dtype != ADZ_F64) { /* stored weights are widened by the look-up */
+        return adz_module_forward(child, adz_arange(0, (double)count, 1, ADZ_I64));
     }
     return adz_narrow(table, 0, 0, count);
 }
@@ -279,11 +284,13 @@ static adz_module *build(models_weights *w, const models_json *config, const cha
     const family *f = &families[i];
     encoder_config c;
     models_encoder e = { 0 };
-    models_sentence sentence;
+    models_sentence sentence = { .pooling = MODELS_POOLING_NONE };
     (void)architecture;
-    if (!read_config(f, config, &c, &e) || !adzi_models_sentence_read(w->op, w->file, &sentence)) {
+    if (!read_config(f, config, &c, &e) ||
+        (w->sentence == NULL && !adzi_models_sentence_read(w->op, w->file, &sentence))) {
         return NULL;
     }
+    sentence = w->sentence != NULL ? *w->sentence : sentence;
     adz_module *self = adz_module_new(&model_types[i], sizeof(model_state));
     if (self == NULL) {
         return NULL;

@@ -37,6 +37,8 @@ struct models_weights {
     bool (*each)(models_weights *weights, bool (*visit)(models_weights *, const char *name, void *),
         void *user);
     bool blocks; /* `find` may return blocks of Q8_0 */
+    /* The pooling that the source names; NULL: the folder's modules.json does. */
+    const struct models_sentence *sentence;
 };
 
 /** Takes the weight "PATH.LAST", which must have this shape. Returns it in weights->dtype, borrowed

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bert.h"
 #include "json.h"
 #include "models.h"
 
@@ -199,23 +200,21 @@ static bool take_merge(json_t *merges, const char *line, size_t number)
 
 static json_t *bert(const folder *f)
 {
-    const char *unknown = special(f, "unk_token", "[UNK]");
     const char *cls = special(f, "cls_token", "[CLS]"), *sep = special(f, "sep_token", "[SEP]");
     const json_t *cls_id = json_object_get(f->vocab, cls), *sep_id = json_object_get(f->vocab, sep);
-    const json_t *accents = json_object_get(f->config, "strip_accents");
     if (cls_id == NULL || sep_id == NULL) {
         return refuse(f, "vocab.txt", "lacks the tokens that begin and end a text");
     }
-    return json_pack("{s:O,s:{s:s,s:b,s:b,s:o,s:b},s:{s:s},s:{s:s,s:[s,I],s:[s,I]},s:{s:s,s:s,s:b},"
-                     "s:{s:s,s:s,s:s,s:i,s:O}}",
-        "added_tokens", f->added, "normalizer", "type", "BertNormalizer", "clean_text", 1,
-        "handle_chinese_chars", (int)flag(f, "tokenize_chinese_chars", true), "strip_accents",
-        json_is_boolean(accents) ? json_boolean(json_is_true(accents)) : json_null(), "lowercase",
-        (int)flag(f, "do_lower_case", true), "pre_tokenizer", "type", "BertPreTokenizer",
-        "post_processor", "type", "BertProcessing", "sep", sep, json_integer_value(sep_id), "cls",
-        cls, json_integer_value(cls_id), "decoder", "type", "WordPiece", "prefix", "##", "cleanup",
-        1, "model", "type", "WordPiece", "unk_token", unknown, "continuing_subword_prefix", "##",
-        "max_input_chars_per_word", 100, "vocab", f->vocab);
+    return adzi_tok_bert_json(&(adzi_tok_bert){ .vocab = f->vocab,
+        .added = f->added,
+        .unknown = special(f, "unk_token", "[UNK]"),
+        .cls = cls,
+        .sep = sep,
+        .cls_id = json_integer_value(cls_id),
+        .sep_id = json_integer_value(sep_id),
+        .lowercase = flag(f, "do_lower_case", true),
+        .chinese = flag(f, "tokenize_chinese_chars", true),
+        .strip_accents = json_object_get(f->config, "strip_accents") });
 }
 
 #define QWEN2_PATTERN                                                                         \
