@@ -54,7 +54,7 @@ static const char help[] =
     "                         (cosine)\n"
     "  --patience N           stop after N epochs without a better validation RMSE\n"
     "                         (0: off)\n"
-    "  --seed N               of everything that is random (1)\n"
+    "  --seed N               of everything that is random (1)\n" HELP_NO_CAPTURE_OF_RANKS
     "  --threads N            threads of large loops (as many as there are\n"
     "                         processors, divided among the processes of a machine)\n"
     "files\n"
@@ -159,7 +159,7 @@ static const char *const missing[] = { "error", "drop", NULL };
 
 /* The table of options, whose values are the members of `o`. It begins with the shape of the
  * network, followed by the settings that a training keeps. */
-enum { SHAPE = 4, N_OPTIONS = 34 };
+enum { SHAPE = 4, N_OPTIONS = 35 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS];
@@ -194,6 +194,7 @@ static option_table table_of(options *o)
         OPTION_READ("decimal", &o->decimal, read_decimal),
         OPTION_TEXT("test-rows", &o->test_rows),
         OPTION_WHOLE("threads", &o->threads, 1, 1024),
+        OPTION_FLAG("no-capture", &o->no_capture),
         OPTION_TEXT("save", &o->save),
         OPTION_WHOLE("save-every", &o->save_every, 0, INT32_MAX),
         OPTION_TEXT("load", &o->load),

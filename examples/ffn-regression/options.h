@@ -40,6 +40,7 @@ typedef struct options {
                            regular file */
     int64_t save_every; /* in epochs; 0: only at the end */
     bool restart;       /* a loaded model begins a new training */
+    bool no_capture;
 
     uint64_t given; /* bit i: the command line has row i of the table in options.c */
 } options;

@@ -110,6 +110,7 @@ static trainer make_trainer(const options *o, const model *m, const problem *p)
 static void free_trainer(trainer *t)
 {
     adz_module_release(&t->best);
+    free_steps(t->each);
     adz_data_parallel_free(&t->parallel);
     adz_scheduler_release(&t->scheduler);
     adz_optimizer_release(&t->sgd);
@@ -151,8 +152,20 @@ static adz_tensor *rows_of(const adz_micro_batch *m, adz_tensor *batch)
     return whole ? batch : adz_narrow(batch, 0, m->first, m->count);
 }
 
-/* Trains on a batch of so many rows on all ranks. Returns the sum of the losses of the rows. */
-static double train_batch(trainer *t, adz_tensor *const *batch, int64_t rows)
+/* A step on a batch that is not divided. */
+static adz_tensor *step(adz_tensor *const *batch, void *user)
+{
+    const trainer *t = user;
+    adz_tensor *y = adz_module_forward(network(t->m), batch[0]);
+    adz_tensor *loss = adz_mse_loss(y, batch[1], ADZ_REDUCE_MEAN);
+    adz_backward(loss);
+    adz_optimizer_step(t->sgd);
+    adz_optimizer_zero_grad(t->sgd);
+    return loss;
+}
+
+/* A step on this rank's part of a batch of so many rows. Returns the loss of the whole batch. */
+static double make_divided_step(trainer *t, adz_tensor *const *batch, int64_t rows)
 {
     adz_micro_batch m;
     double loss;
@@ -166,6 +179,14 @@ static double train_batch(trainer *t, adz_tensor *const *batch, int64_t rows)
     }
     adz_data_parallel_end(t->parallel, &loss);
     adz_data_parallel_step(t->parallel, t->sgd);
+    return loss;
+}
+
+/* Trains on a batch of so many rows on all ranks. Returns the sum of the losses of the rows. */
+static double train_batch(trainer *t, adz_tensor *const *batch, int64_t rows)
+{
+    double loss = t->each != NULL ? make_whole_step(t->each, t->parallel, t->step, batch)
+                                  : make_divided_step(t, batch, rows);
     t->step += 1;
     return loss * (double)rows;
 }
@@ -283,6 +304,7 @@ history train(const options *o, const model *m, const problem *p, adz_safetensor
     if (training != NULL) {
         take_up(&t, training, &h);
     }
+    t.each = new_whole_steps(step, &t, 2, !o->no_capture, o->micro_batches);
     progress bar = progress_begin("epoch", o->epochs);
     bar.first = h.count;
     adz_module_train(m->root, true);

@@ -4,6 +4,7 @@
 
 #include <adze/data_parallel.h>
 
+#include "../shared/steps.h"
 #include "train.h"
 
 typedef struct trainer {
@@ -12,6 +13,7 @@ typedef struct trainer {
     const problem *p;
     adz_loader *loader;
     adz_data_parallel *parallel;
+    steps *each; /* NULL if steps are not captured */
     adz_optimizer *sgd;
     adz_scheduler *scheduler; /* NULL for a constant rate */
     double target_std;

@@ -186,6 +186,27 @@ adz_data_parallel *new_parallel(adz_module *network, int64_t micro_batches, int6
     return adz_data_parallel_new(group, network, &p);
 }
 
+steps *new_whole_steps(
+    step_function step, void *user, size_t tensors, bool capture, int64_t micro_batches)
+{
+    const bool whole = count_ranks() == 1 && micro_batches == 1;
+    if (capture && !whole) {
+        puts("steps have several parts, so they are not captured, and each is made anew");
+    }
+    return capture && whole ? new_steps(step, user, tensors, true) : NULL;
+}
+
+double make_whole_step(
+    steps *s, adz_data_parallel *parallel, int64_t step, adz_tensor *const *batch)
+{
+    adz_micro_batch whole;
+    adz_data_parallel_begin(parallel, step, adz_tensor_size(batch[0], 0));
+    adz_data_parallel_next(parallel, &whole);
+    const double loss = adz_item(make_step(s, batch));
+    adz_data_parallel_leave(parallel);
+    return loss;
+}
+
 static double gradient_bytes(adz_module *network)
 {
     adz_tensor_list all = adz_module_parameters(network);

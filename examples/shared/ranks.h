@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "arguments.h"
+#include "steps.h"
 
 /* Joins the processes that the launcher has started. Without a launcher this process is the only
  * rank. Call it first in main. From then on fail(), usage_error() and errors of adze end all
@@ -43,9 +44,26 @@ void check_micro_batches(int64_t micro_batches, int64_t rows);
 /* Prints how many ranks and micro-batches there are, unless both are 1. */
 void print_ranks(int64_t micro_batches);
 
+/* The text of --no-capture where steps may be divided, for --help. */
+#define HELP_NO_CAPTURE_OF_RANKS \
+    HELP_NO_CAPTURE              \
+    "                         (several processes or micro-batches: always anew)\n"
+
+/* Steps that a plan replays, or NULL if each step is to be made anew: if `capture` is false, or if
+ * steps are divided, because gradients of their parts are added up outside of plans. The latter is
+ * said on standard output. Batches have `tensors` tensors. */
+steps *new_whole_steps(
+    step_function step, void *user, size_t tensors, bool capture, int64_t micro_batches);
+
 /* Makes a network train on all ranks. All random numbers that it draws follow from the seed. */
 adz_data_parallel *new_parallel(
     adz_module *network, int64_t micro_batches, int64_t seed, bool fast);
+
+/* Makes step number `step` of a training whose steps are whole, on a batch whose tensors have a row
+ * for each sample. Random numbers and carried values are those of a step of `parallel`, so the
+ * results are its bits. Returns the loss. */
+double make_whole_step(
+    steps *s, adz_data_parallel *parallel, int64_t step, adz_tensor *const *batch);
 
 /* Prints how many bytes of gradients the ranks have sent in the last step, if there are several and
  * adze has sent them. All ranks call it. */

@@ -183,6 +183,37 @@ ADZ_API adz_status adz_data_parallel_backward(
 ADZ_API adz_status adz_data_parallel_end(adz_data_parallel *parallel, double *loss);
 
 /**
+ * Leaves a step that a group of one rank does not end: the generators continue from where they were
+ * before adz_data_parallel_begin, the module keeps what it carries from the micro-batch that was
+ * computed last, and running statistics (batch norm) of the step are dropped.
+ *
+ * With one micro-batch it serves programs that make whole steps with a plan (adze/plan.h), which
+ * holds no adz_data_parallel_backward. After adz_data_parallel_next the plan's function computes
+ * loss and gradients, steps the optimizer and drops the gradients. The module gets the bits of a
+ * step that is ended, because the micro-batch has its generators and carried values. Until
+ * adz_data_parallel_backward is called, such a group puts no hooks on parameters, so a plan can
+ * capture their gradients.
+ *
+ * @code
+ * // A step on the plan's batch. The module has no batch norm.
+ * static double replay(adz_data_parallel *parallel, adz_plan *plan, int64_t step, int64_t rows)
+ * {
+ *     adz_micro_batch m;
+ *     adz_data_parallel_begin(parallel, step, rows);
+ *     adz_data_parallel_next(parallel, &m);
+ *     adz_plan_run(plan);
+ *     adz_data_parallel_leave(parallel);
+ *     return adz_item(adz_plan_output(plan));
+ * }
+ * @endcode
+ *
+ * @param parallel  in a step; between two steps nothing happens
+ * @return          ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_STATE with several ranks, which wait for each
+ *                  other in adz_data_parallel_end; or an error recorded before, with the step left
+ */
+ADZ_API adz_status adz_data_parallel_leave(adz_data_parallel *parallel);
+
+/**
  * Divides the optimizer's state among the ranks (PyTorch: ZeroRedundancyOptimizer; stage 1 of
  * ZeRO). Rank r keeps the state of one slice of the flat parameters, about 1/n of it, and updates
  * these alone. adz_data_parallel_step then sends each slice to all ranks. Parameters get the bits

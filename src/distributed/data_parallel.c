@@ -54,8 +54,10 @@ static void remove_hooks(adz_data_parallel *p)
         if (p->parameters[i].hook != 0) {
             adz_remove_hook(
                 adz_flat_parameters_slice_at(p->flat, i).parameter, p->parameters[i].hook);
+            p->parameters[i].hook = 0;
         }
     }
+    p->hooked = false;
 }
 
 static void destroy(adz_data_parallel *p)
@@ -89,7 +91,7 @@ void adz_data_parallel_free(adz_data_parallel **parallel)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-static bool add_hooks(adz_data_parallel *p)
+static bool add_parameters(adz_data_parallel *p)
 {
     p->n_parameters = adz_flat_parameters_count(p->flat);
     p->parameters = adzi_alloc_zero(p->n_parameters * sizeof *p->parameters);
@@ -99,14 +101,31 @@ static bool add_hooks(adz_data_parallel *p)
     }
     for (size_t i = 0; i < p->n_parameters; ++i) {
         p->parameters[i] = (adzi_parallel_parameter){ .parallel = p, .index = i };
+    }
+    return true;
+}
+
+adz_status adzi_parallel_hook(adz_data_parallel *p)
+{
+    for (size_t i = 0; i < p->n_parameters && !p->hooked; ++i) {
         p->parameters[i].hook = adz_register_post_accumulate_grad_hook(
             adz_flat_parameters_slice_at(p->flat, i).parameter, adzi_parallel_ready,
             &p->parameters[i]);
         if (p->parameters[i].hook == 0) {
-            return false;
+            const adz_status status = adz_error_code();
+            remove_hooks(p);
+            return status;
         }
     }
-    return true;
+    p->hooked = true;
+    return ADZ_OK;
+}
+
+/* Whether there is nothing to divide. The program may then make whole steps, which a plan may hold,
+ * unless parameters have hooks. */
+static bool is_alone(const adz_data_parallel *p)
+{
+    return p->ranks == 1 && p->micro_batches == 1;
 }
 
 /* Makes the struct. NULL with the error recorded, and the module as it was. */
@@ -134,7 +153,8 @@ static adz_data_parallel *make(
     p->state = p->flat != NULL
                    ? adzi_micro_state_new(op, module, p->micro_batches, p->first, p->count)
                    : NULL;
-    if (p->state == NULL || !add_hooks(p) || !adzi_parallel_prepare(op, p)) {
+    if (p->state == NULL || !add_parameters(p) ||
+        (!is_alone(p) && adzi_parallel_hook(p) != ADZ_OK) || !adzi_parallel_prepare(op, p)) {
         destroy(p);
         return NULL;
     }

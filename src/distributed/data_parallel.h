@@ -131,6 +131,7 @@ struct adz_data_parallel {
 
     adzi_parallel_parameter *parameters; /* of the layout, in its order */
     size_t n_parameters;
+    bool hooked; /* the parameters have the hook adzi_parallel_ready */
 
     /* The tree. With `fast` its leaves are ranks, else micro-batches. */
     int leaves;
@@ -197,6 +198,11 @@ void adzi_sender_count(adz_data_parallel *p, int bucket);
 /** After the first step: puts the buckets into the order in which rank 0's backward has completed
  * them. All ranks call it. Does nothing after later steps. */
 adz_status adzi_sender_order(const char *op, adz_data_parallel *p);
+
+/** Gives each parameter its hook, adzi_parallel_ready, if that has not been done. A plan captures
+ * no backward that runs hooks. One rank with one micro-batch can do without them, so it gets them
+ * with its first adz_data_parallel_backward. */
+adz_status adzi_parallel_hook(adz_data_parallel *p);
 
 /** Notes that a parameter's gradient is complete: the hook of each parameter. */
 adz_status adzi_parallel_ready(adz_tensor *leaf, void *parameter);

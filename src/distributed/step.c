@@ -71,6 +71,22 @@ void adzi_parallel_leave(adz_data_parallel *p)
     p->stage = ADZI_BETWEEN_STEPS;
 }
 
+adz_status adz_data_parallel_leave(adz_data_parallel *p)
+{
+    static const char op[] = "adz_data_parallel_leave";
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
+    if (p == NULL) {
+        return adzi_error_null(op, "parallel");
+    }
+    if (p->group->size > 1) {
+        return adzi_error(op, ADZ_ERR_STATE,
+            "the group has %d ranks, and each of them needs the others' gradients; call adz_data_parallel_end",
+            p->group->size);
+    }
+    adzi_parallel_leave(p);
+    return adzi_pending();
+}
+
 /* ---- beginning ------------------------------------------------------------------------------ */
 
 /* Whether the module has the parameters that were laid out. Only a module that was changed since
@@ -249,7 +265,8 @@ adz_status adz_data_parallel_backward(adz_data_parallel *p, adz_tensor *loss, do
     if (!adzi_check_tensor(op, "loss", loss)) {
         return adz_error_code();
     }
-    const adz_status status = run_backward(p, loss, weight);
+    const adz_status hooked = adzi_parallel_hook(p);
+    const adz_status status = hooked == ADZ_OK ? run_backward(p, loss, weight) : hooked;
     if (status == ADZ_OK) {
         adzi_micro_record *record = adzi_parallel_record(p, p->first + p->micro);
         record->loss = adz_item(loss) * weight;

@@ -6,6 +6,7 @@
 
 #include "../optim/optimizers/cases.h"
 #include "adze/data_parallel.h"
+#include "adze/plan.h"
 #include "base/alloc.h"
 #include "distributed/data_parallel.h"
 
@@ -77,10 +78,53 @@ typedef struct task {
     size_t bucket_bytes;
     adz_dtype dtype;
     bool fast, norm, shard;
+    int whole; /* how many steps come first that a plan makes as a whole */
     adz_optimizer *(*make)(adz_tensor_list list); /* NULL: Adam */
     result expected;
     result mine; /* of rank 0 */
 } task;
+
+/* ---- whole steps ---------------------------------------------------------------------------- */
+
+typedef struct whole_step {
+    adz_module *net;
+    adz_optimizer *optimizer;
+    adz_tensor *x, *y;
+} whole_step;
+
+static adz_tensor *make_whole(void *user)
+{
+    const whole_step *w = user;
+    adz_tensor *loss = loss_of(w->net, w->x, w->y, (adz_micro_batch){ .count = SAMPLES });
+    adz_backward(loss);
+    adz_clip_grads(adz_module_parameters(w->net), 0.5, 2);
+    adz_optimizer_step(w->optimizer);
+    adz_optimizer_zero_grad(w->optimizer);
+    return loss;
+}
+
+static void train_whole(adz_data_parallel *p, whole_step w, int steps, double *losses)
+{
+    adz_plan *plan = NULL;
+    for (int step = 0; step < steps; ++step) {
+        adz_micro_batch m;
+        const uint64_t offset = adz_generator_get_state(NULL).offset;
+        check(adz_data_parallel_begin(p, step, SAMPLES) == ADZ_OK);
+        check(adz_data_parallel_next(p, &m) && m.weight == 1);
+        if (plan == NULL) {
+            plan = adz_plan_new(make_whole, &w, NULL);
+        } else {
+            check(adz_plan_run(plan) == ADZ_OK);
+        }
+        check(adz_data_parallel_leave(p) == ADZ_OK);
+        check(adz_generator_get_state(NULL).offset == offset);
+        losses[step] = adz_item(adz_plan_output(plan));
+    }
+    adz_plan_info info = { 0 };
+    check(steps == 0 || adz_plan_get_info(plan, &info, sizeof info) == ADZ_OK);
+    check(info.captured == (steps >= 2));
+    adz_plan_free(&plan);
+}
 
 static void train(adz_group *group, const task *t, result *r)
 {
@@ -102,7 +146,8 @@ static void train(adz_group *group, const task *t, result *r)
     }
     adz_tensor *x = numbers_of(1, ADZ_SHAPE(SAMPLES, WIDTH), t->dtype);
     adz_tensor *y = numbers_of(2, ADZ_SHAPE(SAMPLES, 1), t->dtype);
-    for (int step = 0; step < ROUNDS; ++step) {
+    train_whole(p, (whole_step){ net, optimizer, x, y }, t->whole, r->losses);
+    for (int step = t->whole; step < ROUNDS; ++step) {
         adz_micro_batch m;
         check(adz_data_parallel_begin(p, step, SAMPLES) == ADZ_OK);
         while (adz_data_parallel_next(p, &m)) {
@@ -166,6 +211,57 @@ static void batch_norm_does_not_depend_on_the_ranks(void **state)
     (void)state;
     compare_ranks((task){ .micro_batches = 8, .bucket_bytes = 1, .dtype = ADZ_F32, .norm = true });
     compare_ranks((task){ .micro_batches = 6, .bucket_bytes = 1, .dtype = ADZ_F64, .norm = true });
+}
+
+static void whole_steps_have_the_same_bits(void **state)
+{
+    (void)state;
+    task t = { .micro_batches = 1, .bucket_bytes = 25 << 20, .dtype = ADZ_F32 };
+    run_ranks(1, NULL, train_on_rank, &t);
+    t.expected = t.mine;
+    for (t.whole = 1; t.whole <= ROUNDS; ++t.whole) {
+        run_ranks(1, NULL, train_on_rank, &t);
+    }
+    free(t.mine.weights);
+}
+
+/* A step that is left leaves generators as they were. With several ranks it has to be ended. */
+static void leave_on_rank(adz_group *group, void *user)
+{
+    (void)user;
+    adz_context *own = adz_context_new(), *before = adz_context_use(own);
+    adz_module *net = new_network(7, ADZ_F32, true);
+    adz_data_parallel *p = adz_data_parallel_new(group, net, NULL);
+    const bool alone = adz_group_size(group) == 1;
+    adz_micro_batch m;
+    check(adz_data_parallel_leave(NULL) == ADZ_ERR_NULL);
+    adz_error_clear();
+    for (int step = 0; step < 2; ++step) { /* the second time between two steps */
+        check(adz_data_parallel_leave(p) == (alone ? ADZ_OK : ADZ_ERR_STATE));
+        adz_error_clear();
+        if (step == 0 && alone) {
+            const adz_generator_state drawn = adz_generator_get_state(NULL);
+            check(adz_data_parallel_begin(p, 5, SAMPLES) == ADZ_OK);
+            check(adz_data_parallel_next(p, &m));
+            check(adz_generator_get_state(NULL).seed != drawn.seed);
+            check(adz_data_parallel_leave(p) == ADZ_OK);
+            check(adz_generator_get_state(NULL).seed == drawn.seed);
+            check(adz_generator_get_state(NULL).offset == drawn.offset);
+            check(!adz_data_parallel_next(p, &m) && adz_error_code() == ADZ_ERR_STATE);
+            adz_error_clear();
+        }
+    }
+    adz_data_parallel_free(&p);
+    adz_module_release(&net);
+    adz_context_use(before);
+    adz_context_free(&own);
+}
+
+static void a_step_can_be_left(void **state)
+{
+    (void)state;
+    run_ranks(1, NULL, leave_on_rank, NULL);
+    run_ranks(2, NULL, leave_on_rank, NULL);
 }
 
 static adz_optimizer *muon(adz_tensor_list parameters)
@@ -292,6 +388,8 @@ const struct CMUnitTest data_parallel_tests[] = {
     cmocka_unit_test(the_sum_is_that_of_gradients_added_by_hand),
     cmocka_unit_test(bits_do_not_depend_on_the_ranks),
     cmocka_unit_test(batch_norm_does_not_depend_on_the_ranks),
+    cmocka_unit_test(whole_steps_have_the_same_bits),
+    cmocka_unit_test(a_step_can_be_left),
     cmocka_unit_test(every_optimizer_has_the_same_bits),
 };
 const size_t n_data_parallel_tests = sizeof data_parallel_tests / sizeof *data_parallel_tests;

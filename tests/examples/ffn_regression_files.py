@@ -16,7 +16,7 @@ import sys
 import time
 
 from ffn_program import content, made_up_rows, metadata, result, write_table
-from program import PROGRAM, WRAPPER, drawn, misused, perform, refused, run
+from program import PROGRAM, WRAPPER, drawn, misused, perform, refused, run, same_without_capture
 
 
 def stopped_at(path, arguments, number):
@@ -71,6 +71,27 @@ def goes_on():
         assert keep.sub("", output).splitlines()[-7:] == keep.sub("", whole).splitlines()[-7:]
         assert "training" not in metadata("part.st")["__metadata__"]
         assert not os.path.exists("part.st.training.tmp")
+
+
+def captured():
+    """Captured steps have the bits of ordinary ones, and each of the two goes on with the other's files."""
+    rows = [row[:2] + row[3:] for row in made_up_rows(151)]
+    write_table("steps.csv", rows, ("a", "b", "y"))
+    common = ["--epochs", 9, "--plot", "none", "--save", "s.st", "--history", "s.csv"]
+    table = ["--data", "steps.csv", "--target", "y", "--test", 0.1, "--validation", 0.1]  # 122 rows
+    same_without_capture(["s.st", "s.csv"], *common, *table, "--batch-size", 33, "--dropout", 0.2)
+    same_without_capture(["s.st", "s.csv"], *common, *table, "--batch-size", 1000, "--gated", "--scheduler", "step")
+    common += ["--save-every", 1, "--epochs", 40, "--dropout", 0.1]
+    whole = run(*common)
+    wanted = content("s.st"), content("s.csv")
+    for first, then in ([], ["--no-capture"]), (["--no-capture"], []):
+        stopped_at("s.st", [*common, *first], signal.SIGKILL)
+        run(*common, "--load", "s.st", *then)
+        assert (content("s.st"), content("s.csv")) == wanted, whole
+    parts = ["--epochs", 2, "--plot", "none", "--micro-batches", 2]
+    said = "steps have several parts, so they are not captured"
+    assert said in run(*parts) and said not in run(*parts, "--no-capture")
+    assert said not in whole
 
 
 def micro_batches():
@@ -297,8 +318,8 @@ def exports_onnx():
 
 
 def main():
-    return perform([exports_onnx, goes_on, micro_batches, goes_on_only_with_the_same, changed_training, names, no_text, same_files,
-                    where_a_model_goes])
+    return perform([exports_onnx, goes_on, captured, micro_batches, goes_on_only_with_the_same, changed_training, names, no_text,
+                    same_files, where_a_model_goes])
 
 
 if __name__ == "__main__":

@@ -174,6 +174,7 @@ HINTS = {
     'adz_group_reduce_scatter': {'tensor': 'row'},
     'adz_data_parallel_backward': {'parallel': 'in a micro-batch', 'loss': 'loss'},
     'adz_data_parallel_end': {'parallel': 'with gradients'},
+    'adz_data_parallel_leave': {'parallel': 'in a step'},
     'adz_data_parallel_next': {'parallel': 'in a step'},
     'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
     'adz_plan_write_c_many': {'path': 'new.c', 'options': 'NULL'},
