@@ -165,6 +165,35 @@ static void batches_of_gpt2_go_on(void **state)
     adz_module_release(&model);
 }
 
+/* The last positions have the logits that they have beside all others. */
+static void logits_of_the_last_positions(void **state)
+{
+    static const char *const names[] = { "llama_tied", "gpt2" };
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        adz_module *model = open_as(golden(names[i], ""), ADZ_F64);
+        ADZ_SCOPE
+        {
+            adz_tensor *ids = adz_arange(1, 7, 1, ADZ_I64), *keep[] = { number(0), number(2) };
+            adz_named_tensor arguments[] = { { "input_ids", adz_reshape(ids, ADZ_SHAPE(2, 3)) },
+                { "logits_to_keep", keep[0] } };
+            adz_tensor *all = call(model, arguments, 2);
+            arguments[1].tensor = keep[1];
+            adz_tensor *last = call(model, arguments, 2);
+            assert_int_equal(adz_tensor_size(all, 1), 3);
+            assert_int_equal(adz_tensor_size(last, 1), 2);
+            expect_close(names[i], last, adz_narrow(all, 1, 1, 2), 1e-12);
+            arguments[1].tensor = number(4);
+            assert_null(call(model, arguments, 2));
+            expect_error(ADZ_ERR_ARGUMENT, "logits_to_keep is 4, but there are 3 positions");
+            arguments[1].tensor = adz_zeros(ADZ_SHAPE(2), ADZ_I64);
+            assert_null(call(model, arguments, 2));
+            expect_error(ADZ_ERR_SHAPE, "logits_to_keep[2] must be one int64");
+        }
+        adz_module_release(&model);
+    }
+}
+
 static void other_arguments_are_refused(void **state)
 {
     (void)state;
@@ -220,6 +249,7 @@ int main(void)
         cmocka_unit_test(results_are_those_of_transformers),
         cmocka_unit_test(caches),
         cmocka_unit_test(padding_on_the_left_changes_nothing),
+        cmocka_unit_test(logits_of_the_last_positions),
         cmocka_unit_test(other_arguments_are_refused),
         cmocka_unit_test(padding_does_not_fill_windows),
         cmocka_unit_test(batches_of_gpt2_go_on),

@@ -20,8 +20,10 @@
  * - "cache", from adz_pretrained_cache_new, and "past", i64[], the P positions that it holds; both
  *   may be left out. The keys and values of the new positions are written behind them, and the call
  *   must be in an ADZ_NO_GRAD block. S = P + T
+ * - "logits_to_keep", i64[]: only the last L positions, 0 to T, get logits, which is faster where
+ *   the others are not needed; 0, the default, means all of them
  *
- * and returns "logits" [B, T, V] and "last_hidden_state" [B, T, D].
+ * and returns "logits" [B, L or T, V] and "last_hidden_state" [B, T, D].
  *
  * GPT2LMHeadModel is the network of adze/zoo/gpt2.h. Its call takes and returns the same, but its
  * attention_mask may hide nothing. In training it has no dropout of attention and residuals

@@ -11,6 +11,8 @@
 #include "generate/rows.h"
 #include "generate/sample.h"
 #include "models.h"
+#include "pretrained/causal_lm.h"
+#include "pretrained/gpt2.h"
 
 static const char op[] = "adz_generate";
 
@@ -46,6 +48,7 @@ typedef struct generation {
     models_candidate *room;
     int64_t v; /* 0 before the first call */
     bool stopped;
+    bool keeps; /* the model can leave out the logits of all columns but the last one */
 } generation;
 
 /* ---- the beginning -------------------------------------------------------------------------- */
@@ -248,7 +251,14 @@ static bool has_padding(const generation *g)
     return !all;
 }
 
-/* Calls the model for the columns that it has not seen. Returns their logits [B, T, V] in f32. */
+/* How many columns of a call have logits: all that the model has not seen, or the last one. */
+static int64_t seen_of(const generation *g)
+{
+    return g->keeps ? 1 : g->columns - (g->o.cache != NULL ? g->past : 0);
+}
+
+/* Calls the model for the columns that it has not seen. Returns their logits [B, seen, V] in f32.
+ */
 static adz_tensor *call_model(generation *g)
 {
     const int64_t from = g->o.cache != NULL ? g->past : 0, to = g->columns;
@@ -262,6 +272,9 @@ static adz_tensor *call_model(generation *g)
     if (good && g->o.cache != NULL) {
         good = put(g, "cache", g->o.cache) && put(g, "past", adz_scalar((double)g->past, ADZ_I64));
     }
+    if (good && g->keeps) {
+        good = put(g, "logits_to_keep", adz_scalar(1, ADZ_I64));
+    }
     if (!good || adz_module_call(g->model, g->in, g->out) != ADZ_OK) {
         return NULL;
     }
@@ -270,10 +283,10 @@ static adz_tensor *call_model(generation *g)
         return models_fail(op, ADZ_ERR_ARGUMENT, "the model has no result called logits");
     }
     const adz_shape shape = adz_tensor_shape(logits);
-    if (shape.rank != 3 || shape.sizes[0] != g->b || shape.sizes[1] != to - from ||
+    if (shape.rank != 3 || shape.sizes[0] != g->b || shape.sizes[1] != seen_of(g) ||
         shape.sizes[2] < 1 || (g->v != 0 && shape.sizes[2] != g->v)) {
         return models_fail(op, ADZ_ERR_SHAPE, "the model's logits%s must be [%lld, %lld, V]",
-            adz_text_shape(logits), (long long)g->b, (long long)(to - from));
+            adz_text_shape(logits), (long long)g->b, (long long)seen_of(g));
     }
     g->v = shape.sizes[2];
     return adz_contiguous(adz_to(logits, ADZ_F32));
@@ -328,7 +341,8 @@ static bool make_room(generation *g)
     return g->scores != NULL && g->met != NULL && g->room != NULL;
 }
 
-/* The column whose logits choose the next token of a row: its last one that counts. */
+/* The column whose logits choose the next token of a row: its last one that counts. Of a row that
+ * has not ended this is the last column of all, because padding stands on the left. */
 static int64_t last_of(const generation *g, int64_t row)
 {
     int64_t c = g->columns - 1;
@@ -367,7 +381,7 @@ static bool step(generation *g)
             return false;
         }
     }
-    const int64_t from = g->o.cache != NULL ? g->past : 0, seen = g->columns - from;
+    const int64_t seen = seen_of(g), first = g->columns - seen;
     const float *scores = adz_tensor_data_constant(logits);
     const double *number = numbers != NULL ? adz_tensor_data_constant(numbers) : NULL;
     const int64_t column = g->columns;
@@ -375,7 +389,7 @@ static bool step(generation *g)
         int64_t id = g->o.pad_token_id;
         const bool runs = !g->rows[row].finished;
         if (runs) {
-            const float *at = scores + (row * seen + last_of(g, row) - from) * g->v;
+            const float *at = scores + (row * seen + last_of(g, row) - first) * g->v;
             id = choose(g, row, at, number != NULL ? number[row] : 0);
             if (id < 0 || !add_token(g, row, id)) {
                 return false;
@@ -435,6 +449,7 @@ adz_tensor *adz_generate(
     if (!check_prompt(&g, input_ids) || !check_cache(&g) || !check_strings(&g.o)) {
         return NULL;
     }
+    g.keeps = adzi_models_is_causal_lm(model) || adzi_models_is_gpt2(model);
     adz_scope *scope = adz_scope_open();
     const bool grad = adz_set_grad_enabled(false);
     adz_tensor *result = run(&g, input_ids);

@@ -278,13 +278,21 @@ enum { MODEL, LM_HEAD }; /* children */
 
 static adz_status lm_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    adz_values *from = adz_values_new();
-    adz_status status = adz_module_call(models_child(self, MODEL), in, from);
+    static const char *const arguments[] = { "input_ids", "attention_mask", "position_ids", "cache",
+        "past" };
+    adz_values *to = adz_values_new(), *from = adz_values_new();
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments && status == ADZ_OK; ++i) {
+        status = adz_values_add(to, arguments[i], adz_values_argument(in, i, arguments[i]));
+    }
+    status = status == ADZ_OK ? adz_module_call(models_child(self, MODEL), to, from) : status;
     if (status == ADZ_OK) {
         adz_tensor *h = adz_values_at(from, 0);
-        status = adz_values_add(out, "logits", adzi_models_forward(self, LM_HEAD, h));
+        adz_tensor *kept = adzi_models_kept(self, in, 5, h);
+        status = adz_values_add(out, "logits", adzi_models_forward(self, LM_HEAD, kept));
         status = status == ADZ_OK ? adz_values_add(out, "last_hidden_state", h) : status;
     }
+    adz_values_free(&to);
     adz_values_free(&from);
     return status;
 }

@@ -154,7 +154,8 @@ static adz_status lm_call(adz_module *self, const adz_values *in, adz_values *ou
     }
     if (status == ADZ_OK) {
         adz_tensor *h = adz_values_at(from, 0);
-        status = adz_values_add(out, "logits", adzi_models_forward(self, LM_HEAD, h));
+        adz_tensor *kept = adzi_models_kept(self, in, 5, h);
+        status = adz_values_add(out, "logits", adzi_models_forward(self, LM_HEAD, kept));
         status = status == ADZ_OK ? adz_values_add(out, "last_hidden_state", h) : status;
     }
     adz_values_free(&to);

@@ -213,3 +213,27 @@ adz_tensor *adzi_models_key_mask(
     }
     return mask != NULL ? adz_reshape(mask, ADZ_SHAPE(batch, 1, 1, keys)) : NULL;
 }
+
+adz_tensor *adzi_models_kept(
+    const adz_module *module, const adz_values *in, size_t at, adz_tensor *h)
+{
+    static const char argument[] = "logits_to_keep";
+    const char *name = adz_module_name(module);
+    const adz_tensor *keep = adz_values_argument(in, at, argument);
+    if (h == NULL || keep == ADZ_NONE) {
+        return h;
+    }
+    if (!adz_check_tensor(name, argument, keep)) {
+        return NULL;
+    }
+    if (adz_tensor_numel(keep) != 1 || adz_tensor_dtype(keep) != ADZ_I64) {
+        return models_fail(
+            name, ADZ_ERR_SHAPE, "%s%s must be one int64", argument, adz_text_shape(keep));
+    }
+    const int64_t count = adz_item_i64(keep), length = adz_tensor_size(h, 1);
+    if (count < 0 || count > length) {
+        return models_fail(name, ADZ_ERR_ARGUMENT, "%s is %lld, but there are %lld positions",
+            argument, (long long)count, (long long)length);
+    }
+    return count == 0 || count == length ? h : adz_narrow(h, 1, length - count, count);
+}

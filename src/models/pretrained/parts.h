@@ -52,6 +52,12 @@ bool adzi_models_check_ids(const adz_module *module, const char *name, const adz
 adz_tensor *adzi_models_key_mask(
     const adz_module *module, adz_tensor *mask, int64_t batch, int64_t keys);
 
+/** The positions of h[B, T, D] whose logits a call asks for: the last ones by its argument
+ * "logits_to_keep", i64[], the argument number `at`; all of them if it is left out or 0. NULL with
+ * the error recorded. */
+adz_tensor *adzi_models_kept(
+    const adz_module *module, const adz_values *in, size_t at, adz_tensor *h);
+
 static inline void *models_state(const adz_module *module)
 {
     return adz_module_data((adz_module *)(uintptr_t)module);
