@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Published models in adze, transformers and onnxruntime, which compute in turns.
+"""Published models in adze, transformers, onnxruntime and llama.cpp, which compute in turns.
 
-    PYTHONPATH=build/bindings/python pretrained.py FOLDER [--threads N] [--rounds N]
+    PYTHONPATH=build/bindings/python pretrained.py FOLDER [--threads N] [--rounds N] [--tokens N] [--llama PYTHON]
+                                                   [--only embed f32 bf16 f16 q8_0]
 
-FOLDER is all-MiniLM-L6-v2 as it is published: its forward is computed for 16 texts of 128 tokens. A Llama of the shape
-of SmolLM2-135M, with random weights in f32, then goes on greedily after a prompt of 512 tokens; the time of a prompt is that
-of its first token, and the time of a token is the rest over their number. Least times count, and the ratios are those of
-the peer's time over adze's. Needs torch, transformers and onnxruntime. Sides whose results differ end the comparison.
+FOLDER is all-MiniLM-L6-v2 as it is published: its forward is computed for 16 texts of 128 tokens ("embed"). A Llama of the shape
+of SmolLM2-135M, with random weights, goes on greedily after a prompt of 512 tokens: in f32 and bf16 beside transformers, from
+one GGUF file in f16 and Q8_0 beside llama.cpp. The time of a prompt is that of its first token, and the time of a token is the
+rest over their number. Least times count, and the ratios are those of the peer's time over adze's. "read" is the time that
+reading as many bytes as the weights have takes once. Needs torch, transformers, onnxruntime and gguf; --llama names the
+Python of an environment with llama-cpp-python (CMAKE_ARGS=-DGGML_NATIVE=on pip install --no-binary llama-cpp-python ...). Sides
+whose results differ end the comparison, except those of Q8_0, for which llama.cpp rounds activations to 8 bits, too.
 """
 import argparse
 import pathlib
@@ -15,14 +19,14 @@ import sys
 import tempfile
 import time
 
+import pretrained_files
 import turns
 
 sys.path.remove(str(pathlib.Path(__file__).resolve().parent))  # its tokenizers.py is not the library of that name
 
-BATCH, LENGTH, PROMPT, TOKENS = 16, 128, 512, 64
-SHAPE = {'vocab_size': 49152, 'hidden_size': 576, 'intermediate_size': 1536, 'num_hidden_layers': 30,
-         'num_attention_heads': 9, 'num_key_value_heads': 3, 'max_position_embeddings': 2048, 'rope_theta': 100000.0,
-         'tie_word_embeddings': True, 'bos_token_id': 0, 'eos_token_id': 0}
+BATCH, LENGTH, PROMPT = 16, 128, 512
+KINDS = {'f32': ['adze', 'transformers'], 'bf16': ['adze', 'transformers'], 'f16': ['adze', 'llama.cpp'],
+         'q8_0': ['adze', 'llama.cpp']}
 
 
 def tokens(rows, count, most):
@@ -73,89 +77,168 @@ def embedding_of(side, folder, threads):
     return lambda: float(session.run(None, given)[0][-1, -1, 0])
 
 
-def generation_of(side, folder, threads):
-    """A function that generates so many tokens and gives a sum of them."""
-    ids = tokens(1, PROMPT, 49000)
-    if side == 'adze':
-        import adze
-        adze.set_num_threads(threads)
-        model, x = adze.models.from_pretrained(folder), adze.tensor(ids)
-        return lambda count: int(model.generate(x, max_new_tokens=count).numpy().sum())
+def adze_generation(path, threads):
+    import adze
+    adze.set_num_threads(threads)
+    model, x = adze.models.from_pretrained(path, as_stored=True), adze.tensor(tokens(1, PROMPT, 49000))
+
+    def run(count):
+        with adze.no_grad():
+            cache = model.new_cache(1, PROMPT + count)
+        return model.generate(x, max_new_tokens=count, cache=cache).numpy()[0].tolist()
+    return run
+
+
+def transformers_generation(path, threads):
     import torch
     torch.set_num_threads(threads)
     import transformers
     transformers.utils.logging.disable_progress_bar()
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-    x = torch.tensor(ids)
+    model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype='auto').eval()
+    x = torch.tensor(tokens(1, PROMPT, 49000))
     mask = torch.ones_like(x)
 
     def run(count):
         with torch.inference_mode():
-            return int(model.generate(x, attention_mask=mask, do_sample=False, max_new_tokens=count, min_new_tokens=count,
-                                      eos_token_id=None, pad_token_id=0)[0, PROMPT:].sum())
+            return model.generate(x, attention_mask=mask, do_sample=False, max_new_tokens=count, min_new_tokens=count,
+                                  eos_token_id=None, pad_token_id=0)[0, PROMPT:].tolist()
     return run
 
 
-def answer(what, side, folder, threads):
+def llama_generation(path, threads):
+    import ctypes
+    import llama_cpp
+    import numpy
+    llama_cpp.llama_backend_init()
+    model = llama_cpp.llama_model_load_from_file(path.encode(), llama_cpp.llama_model_default_params())
+    settings = llama_cpp.llama_context_default_params()
+    settings.n_ctx, settings.n_batch, settings.n_ubatch = 1024, PROMPT, PROMPT
+    settings.n_threads = settings.n_threads_batch = threads
+    context = llama_cpp.llama_init_from_model(model, settings)
+    prompt = tokens(1, PROMPT, 49000)[0]
+
+    def run(count):
+        llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(context), True)
+        made, new = [], prompt
+        while len(made) < count:
+            ids = (llama_cpp.llama_token * len(new))(*new)
+            if llama_cpp.llama_decode(context, llama_cpp.llama_batch_get_one(ids, len(new))) != 0:
+                sys.exit('llama.cpp does not decode')
+            logits = llama_cpp.llama_get_logits_ith(context, -1)
+            values = numpy.ctypeslib.as_array(ctypes.cast(logits, ctypes.POINTER(ctypes.c_float)),
+                                              (pretrained_files.SHAPE['vocab_size'],))
+            new = [int(values.argmax())]
+            made += new
+        return made
+    return run
+
+
+GENERATIONS = {'adze': adze_generation, 'transformers': transformers_generation, 'llama.cpp': llama_generation}
+
+
+def reading(path, threads):
+    """A function that reads as many bytes as the file has, from memory."""
+    import concurrent.futures
+    import numpy
+    path = pathlib.Path(path)
+    part = (path / 'model.safetensors' if path.is_dir() else path).stat().st_size // threads // 8
+    parts = [numpy.full(part, 1, numpy.int64) for _ in range(threads)]
+    pool = concurrent.futures.ThreadPoolExecutor(threads)
+    return lambda: [int(most) for most in pool.map(numpy.max, parts)]
+
+
+def answer(what, side, path, threads, count):
     if what == 'embed':
-        ways = {'first': embedding_of(side, folder, threads)}
-        ways['step'] = ways['first']
+        run = embedding_of(side, path, threads)
+        ways = {'first': run, 'step': run}
+    elif side == 'read':
+        run = reading(path, threads)
+        ways = {'step': run}
     else:
-        run = generation_of(side, folder, threads)
-        ways = {'first': lambda: run(8), 'prompt': lambda: run(1), 'step': lambda: run(1 + TOKENS)}
+        run = GENERATIONS[side](path, threads)
+        ways = {'first': lambda: run(8), 'prompt': lambda: run(1), 'step': lambda: run(1 + count)}
     for line in sys.stdin:
         start = time.perf_counter()
         value = ways[line.strip()]()
         seconds = time.perf_counter() - start
-        print(f'{value:.9g}' if line.strip() == 'first' else f'{seconds:.6f}', flush=True)
+        value = value if isinstance(value, list) else [value]
+        print(' '.join(f'{v:.9g}' for v in value) if line.strip() == 'first' else f'{seconds:.6f}', flush=True)
 
 
-def compare(what, names, folder, threads, rounds):
-    """Prints the least times of all sides, and the ratios to adze's."""
-    sides = {name: turns.Side([sys.executable, __file__, 'side', what, name, folder, str(threads)], threads)
-             for name in names}
-    turns.agree({name: side.step('first')[0] for name, side in sides.items()}, 1e-4)
-    kinds = ['step'] if what == 'embed' else ['prompt', 'step']
+def load():
+    return ' '.join(pathlib.Path('/proc/loadavg').read_text().split()[:1])
+
+
+def measure(what, names, path, o, kinds, rounds):
+    """The least times of all sides by kind, after a check of their first results."""
+    python = {'llama.cpp': o.llama}
+    sides = {name: turns.Side([python.get(name, sys.executable), __file__, 'side', what, name, str(path), str(o.threads),
+                               str(o.tokens)], o.threads) for name in names}
+    first = {name: side.step('first') for name, side in sides.items() if name != 'read'}
+    if what == 'embed':
+        turns.agree({name: values[0] for name, values in first.items()}, 1e-4)
+    elif all(values == first['adze'] for values in first.values()):
+        print(f'{what}: the same {len(first["adze"])} tokens')
+    else:
+        print(f'{what}: other tokens: {first}')
+        if what != 'q8_0':
+            sys.exit(1)
     least = {name: dict.fromkeys(kinds, float('inf')) for name in names}
     for _ in range(rounds):
         for name, side in sides.items():
-            for kind in kinds:
+            for kind in kinds if name != 'read' else ['step']:
                 least[name][kind] = min(least[name][kind], side.step(kind)[0])
     for side in sides.values():
         side.end()
+    return least
+
+
+def show(what, name, o, part, mine, ours):
+    print(f'{what:8} {name:12} {o.threads} threads  {part:24} {1e3 * mine:9.2f} ms  {mine / ours:5.2f}  load {load()}', flush=True)
+
+
+def embed(o):
+    names = ['adze', 'transformers', 'onnxruntime']
+    least = measure('embed', names, o.folder, o, ['step'], 3 * o.rounds)
     for name in names:
-        if what == 'embed':
-            parts = {f'{BATCH} texts of {LENGTH} tokens': (least[name]['step'], least['adze']['step'])}
+        show('embed', name, o, f'{BATCH} texts of {LENGTH} tokens', least[name]['step'], least['adze']['step'])
+
+
+def generate(kind, o):
+    names = [name for name in KINDS[kind] if name != 'llama.cpp' or o.llama] + ['read']
+    with tempfile.TemporaryDirectory() as there:
+        path = pathlib.Path(there) / (kind if kind in ('f32', 'bf16') else kind + '.gguf')
+        if path.suffix:
+            pretrained_files.write_gguf(path, kind)
         else:
-            token = {n: (t['step'] - t['prompt']) / TOKENS for n, t in least.items()}
-            parts = {f'a prompt of {PROMPT}': (least[name]['prompt'], least['adze']['prompt']),
-                     'a token': (token[name], token['adze'])}
-        for part, (mine, ours) in parts.items():
-            print(f'{what:8} {name:12} {threads} threads  {part:24} {1e3 * mine:9.2f} ms  {mine / ours:5.2f}', flush=True)
-
-
-def smollm_shaped(folder):
-    import torch
-    import transformers
-    transformers.utils.logging.disable_progress_bar()
-    torch.manual_seed(1)
-    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SHAPE))
-    model.save_pretrained(folder)
+            pretrained_files.write_folder(path, kind)
+        least = measure(kind, names, path, o, ['prompt', 'step'], o.rounds)
+    token = {name: (t['step'] - t['prompt']) / o.tokens for name, t in least.items()}
+    token['read'] = least['read']['step']
+    for name in names:
+        if name != 'read':
+            show(kind, name, o, f'a prompt of {PROMPT}', least[name]['prompt'], least['adze']['prompt'])
+    for name in names:
+        show(kind, name, o, 'a token' if name != 'read' else 'the weights once', token[name], token['adze'])
 
 
 def main():
     if sys.argv[1] == 'side':
-        answer(*sys.argv[2:5], int(sys.argv[5]))
+        answer(*sys.argv[2:5], int(sys.argv[5]), int(sys.argv[6]))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('folder')
     parser.add_argument('--threads', type=int, default=1)
-    parser.add_argument('--rounds', type=int, default=10)
+    parser.add_argument('--rounds', type=int, default=5)
+    parser.add_argument('--tokens', type=int, default=16)
+    parser.add_argument('--llama')
+    parser.add_argument('--only', nargs='+', choices=['embed', *KINDS], default=['embed', *KINDS])
     o = parser.parse_args()
-    compare('embed', ['adze', 'transformers', 'onnxruntime'], o.folder, o.threads, 3 * o.rounds)
-    with tempfile.TemporaryDirectory() as folder:
-        smollm_shaped(folder)
-        compare('generate', ['adze', 'transformers'], folder, o.threads, max(o.rounds // 3, 2))
+    if 'embed' in o.only:
+        embed(o)
+    for kind in KINDS:
+        if kind in o.only:
+            generate(kind, o)
 
 
 if __name__ == '__main__':

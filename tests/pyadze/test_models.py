@@ -149,6 +149,34 @@ def text(t):
 
 
 class Files(unittest.TestCase):
+    def test_blocks_stay_as_they_are_stored(self):
+        """A Llama of one layer and 32 features, whose matrices are zeros in blocks of Q8_0."""
+        numbers = {'embedding_length': 32, 'feed_forward_length': 64, 'block_count': 1, 'attention.head_count': 2,
+                   'context_length': 8}
+        head = text('general.architecture') + struct.pack('<I', 8) + text('llama')
+        head += text('llama.attention.layer_norm_rms_epsilon') + struct.pack('<If', 6, 1e-5)
+        for name, number in numbers.items():
+            head += text('llama.' + name) + struct.pack('<II', 4, number)
+        shapes = {'token_embd': (40, 32), 'output_norm': (32,), 'blk.0.attn_norm': (32,), 'blk.0.ffn_norm': (32,),
+                  'blk.0.attn_q': (32, 32), 'blk.0.attn_k': (32, 32), 'blk.0.attn_v': (32, 32),
+                  'blk.0.attn_output': (32, 32), 'blk.0.ffn_gate': (64, 32), 'blk.0.ffn_up': (64, 32),
+                  'blk.0.ffn_down': (32, 64)}
+        data = b''
+        for name, shape in shapes.items():
+            head += text(name + '.weight') + struct.pack(f'<I{len(shape)}Q', len(shape), *shape[::-1])
+            head += struct.pack('<IQ', 8 if len(shape) > 1 else 0, len(data))
+            own = bytes(shape[0] * shape[1] // 32 * 34) if len(shape) > 1 else struct.pack('<32f', *[1] * 32)
+            data += own + bytes(-len(own) % 32)
+        head = b'GGUF' + struct.pack('<IQQ', 3, len(shapes), 2 + len(numbers)) + head
+        with tempfile.TemporaryDirectory() as place:
+            path = pathlib.Path(place) / 'a.gguf'
+            path.write_bytes(head + bytes(-len(head) % 32) + data)
+            model = adze.models.from_pretrained(path, as_stored=True)
+        down = model.model.layers[0].mlp.down_proj
+        self.assertEqual((down.weight.dtype, down.in_features, down.out_features), (adze.uint8, 64, 32))
+        self.assertIn('Embedding(40, 32)', repr(model))
+        self.assertEqual(model(adze.tensor([[1, 2]])).logits.abs().max().item(), 0)
+
     def test_gguf(self):
         values = [('a.integer', struct.pack('<Iq', 11, -7)), ('a.real', struct.pack('<If', 6, 0.5)),
                   ('a.bool', struct.pack('<I?', 7, True)), ('a.text', struct.pack('<I', 8) + text('word')),

@@ -41,15 +41,19 @@ adz_module *adzi_models_linear(
     return adzi_models_or_free(good, self);
 }
 
+/* The features of a weight, which may be in blocks of Q8_0. */
+static int64_t width_of(const adz_tensor *weight)
+{
+    return adz_tensor_size(weight, 1) * (adz_tensor_dtype(weight) == ADZ_U8 ? ADZ_Q8_0_VALUES : 1);
+}
+
 adz_module *adzi_models_head(models_weights *w, adz_tensor *table, bool tied)
 {
     static const char path[] = "lm_head";
     if (table == NULL) {
         return NULL;
     }
-    const int64_t rows = adz_tensor_size(table, 0);
-    const int64_t width =
-        adz_tensor_size(table, 1) * (adz_tensor_dtype(table) == ADZ_U8 ? ADZ_Q8_0_VALUES : 1);
+    const int64_t rows = adz_tensor_size(table, 0), width = width_of(table);
     if (!tied) {
         return adzi_models_linear(w, path, width, rows, false);
     }
@@ -109,7 +113,7 @@ static size_t table_repr(adz_module *self, char *buffer, size_t size)
 {
     const adz_tensor *weight = adz_module_parameter_at(self, 0);
     return (size_t)snprintf(buffer, size, "%lld, %lld", (long long)adz_tensor_size(weight, 0),
-        (long long)adz_tensor_size(weight, 1));
+        (long long)width_of(weight));
 }
 
 static const adz_module_type table_type = { .size = sizeof(adz_module_type),

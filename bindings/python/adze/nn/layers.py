@@ -47,8 +47,8 @@ class Layer(Module):
         self.__dict__['_handle'] = handle
         self.__dict__['_arguments_of'] = _adze.module_fields(handle)
         if _adze.module_name(handle) == 'Linear': # which keeps its weight alone
-            out, into = _adze.module_parameter_at(handle, 0).shape
-            self._arguments_of.update(in_features=into, out_features=out)
+            out, into, *block = _adze.module_parameter_at(handle, 0).shape # a block of Q8_0 has 32 values in 34 bytes
+            self._arguments_of.update(in_features=32 * into if block else into, out_features=out)
         self.__dict__['training'] = _adze.module_is_training(handle) # a network from a file begins in evaluation
         for name, value in _own(handle, _adze.module_parameter_count, _adze.module_parameter_name_at,
                                 _adze.module_parameter_at):
