@@ -47,7 +47,10 @@ json_t *adzi_models_json_parse(const char *op, const char *file, const char *byt
         return root;
     }
     const enum json_error_code code = json_error_code(&error);
-    if (code == json_error_out_of_memory || code == json_error_unknown) {
+    const bool wrong_text =
+        code == json_error_invalid_syntax || code == json_error_premature_end_of_input;
+    if (code == json_error_out_of_memory || code == json_error_unknown ||
+        (wrong_text && adzi_models_is_json(bytes, size))) {
         return models_fail(op, ADZ_ERR_MEMORY, "%s: memory for its JSON was refused", file);
     }
     for (char *c = error.text; *c != '\0'; ++c) {

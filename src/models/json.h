@@ -37,6 +37,13 @@ json_t *adzi_models_json_load(const char *op, const char *path, size_t most);
 /** Parses bytes by the same rules; `file` is what messages call them. */
 json_t *adzi_models_json_parse(const char *op, const char *file, const char *bytes, size_t size);
 
+/** Whether a text is UTF-8. If jansson refuses one that is, memory was refused. */
+bool adzi_models_is_utf8(const char *bytes, size_t size);
+
+/** Whether bytes are JSON, an object or a list. If jansson calls such bytes wrong, memory was
+ * refused. */
+bool adzi_models_is_json(const char *bytes, size_t size);
+
 /** The root of a file. */
 models_json adzi_models_json_root(const char *op, const char *file, const json_t *root);
 

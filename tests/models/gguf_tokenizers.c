@@ -1,6 +1,7 @@
 /* Tokenizers of GGUF files that the test writes. */
 #include "tokenizers.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -439,6 +440,39 @@ static void runs_take_no_memory(void **state)
     expect_error(ADZ_ERR_UNSUPPORTED, "token 1 has 1025 bytes; at most 1024 are known");
 }
 
+static size_t json_requests, json_granted;
+
+static void *granted_malloc(size_t size)
+{
+    return json_requests++ < json_granted ? malloc(size) : NULL;
+}
+
+/* Memory that jansson is refused is ADZ_ERR_MEMORY, whatever it was for, and not a bad file. */
+static void memory_for_json_is_refused(void **state)
+{
+    static const vocabulary *const all[] = { &bytes, &scores, &pieces };
+    json_malloc_t old_malloc;
+    json_free_t old_free;
+    (void)state;
+    json_get_alloc_funcs(&old_malloc, &old_free);
+    for (int i = 0; i < 3; ++i) {
+        const char *path = written(all[i]);
+        bool done = false;
+        for (json_granted = 0; !done && json_granted < 2000; ++json_granted) {
+            json_requests = 0;
+            json_set_alloc_funcs(granted_malloc, free);
+            adz_tokenizer *t = adz_pretrained_tokenizer_open(path, NULL);
+            json_set_alloc_funcs(old_malloc, old_free);
+            done = t != NULL;
+            if (!done) {
+                expect_error(ADZ_ERR_MEMORY, "refused");
+            }
+            adz_tokenizer_free(&t);
+        }
+        assert_true(done && json_granted > 20);
+    }
+}
+
 int gguf_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +485,7 @@ int gguf_tests(void)
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(bad_scores_are_refused),
         cmocka_unit_test(runs_take_no_memory),
+        cmocka_unit_test(memory_for_json_is_refused),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

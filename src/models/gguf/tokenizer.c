@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "adze/data/text.h"
+#include "json.h"
 #include "models.h"
 
 #define KEY(name) "tokenizer.ggml." name
@@ -100,18 +100,6 @@ static bool read_texts(reading *r)
     return r->texts != NULL;
 }
 
-/* Whether a text is UTF-8. If jansson refuses one that is, memory was refused. */
-static bool is_utf8(const char *bytes, size_t size)
-{
-    const adz_text text = { bytes, size };
-    bool good = true;
-    for (size_t at = 0, from = 0; at < size && good; from = at) {
-        good = adz_utf8_next(text, &at) != ADZ_UTF8_REPLACEMENT ||
-               (at - from == 3 && memcmp(bytes + from, "\xef\xbf\xbd", 3) == 0);
-    }
-    return good;
-}
-
 /* How the tokens of a kind of tokenizer are read. */
 typedef enum token_kind { PLAIN, WITH_SCORES, WORD_PIECES } token_kind;
 
@@ -140,7 +128,7 @@ static bool read_token(reading *r, size_t i, token_kind kind)
                                                                     : NULL;
     json_t *id = what == NULL ? json_integer((json_int_t)i) : NULL;
     if (what == NULL && json_object_set_new(r->vocab, t->text, id) != 0) {
-        if (is_utf8(t->text, t->size)) {
+        if (adzi_models_is_utf8(t->text, t->size)) {
             return refuse_memory(r);
         }
         what = "is no text in UTF-8";
@@ -313,7 +301,7 @@ static bool read_merges(reading *r)
             return false;
         }
         if (json_array_append_new(r->merges, json_stringn(text, size)) != 0) {
-            if (is_utf8(text, size)) {
+            if (adzi_models_is_utf8(text, size)) {
                 return refuse_memory(r);
             }
             adz_error_format(r->tokens.op, ADZ_ERR_FORMAT,

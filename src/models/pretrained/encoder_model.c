@@ -236,6 +236,17 @@ static adz_status model_call(adz_module *self, const adz_values *in, adz_values 
 static const adz_module_type model_types[] = { MODEL_TYPE("BertModel"), MODEL_TYPE("RobertaModel"),
     MODEL_TYPE("DistilBertModel") };
 
+const models_sentence *adzi_models_sentence_of(const adz_module *module, int64_t *width)
+{
+    const adz_module_type *type = adz_module_type_of(module);
+    if (type < model_types || type >= model_types + sizeof model_types / sizeof *model_types) {
+        return NULL;
+    }
+    const model_state *state = models_state(module);
+    *width = state->hidden;
+    return &state->sentence;
+}
+
 /* ---- building ------------------------------------------------------------------------------- */
 
 static adz_module *layers_new(

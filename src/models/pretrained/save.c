@@ -9,6 +9,7 @@
 #include "json.h"
 #include "models.h"
 #include "pretrained/open.h"
+#include "pretrained/pooling.h"
 
 enum { PATH = 1024 };
 
@@ -81,15 +82,14 @@ static json_t *config_of(adz_module *module)
 }
 
 /* Writes the text to a file beside the final one and renames it. */
-static adz_status save_config(const json_t *config, const char *folder)
+static adz_status save_json(const json_t *json, const char *folder, const char *name)
 {
     char path[PATH], other[PATH];
-    if (!path_of(path, folder, "config.json") || !path_of(other, folder, ".adze-config.tmp")) {
+    if (!path_of(path, folder, name) || !path_of(other, folder, ".adze-json.tmp")) {
         return adz_error_code();
     }
     FILE *stream = fopen(other, "wb");
-    bool good = stream != NULL &&
-                json_dumpf(config, stream, JSON_INDENT(2) | JSON_SORT_KEYS) == 0 &&
+    bool good = stream != NULL && json_dumpf(json, stream, JSON_INDENT(2) | JSON_SORT_KEYS) == 0 &&
                 fputc('\n', stream) != EOF;
     good = stream != NULL && fclose(stream) == 0 && good;
     if (good && rename(other, path) == 0) {
@@ -97,6 +97,57 @@ static adz_status save_config(const json_t *config, const char *folder)
     }
     remove(other);
     return adz_error_format(op, ADZ_ERR_IO, "%s cannot be written", path);
+}
+
+static adz_status make_folder(const char *path)
+{
+    return mkdir(path, 0777) == 0 || errno == EEXIST
+               ? ADZ_OK
+               : adz_error_format(op, ADZ_ERR_IO, "the folder %s cannot be made", path);
+}
+
+/* ---- embeddings of sentences ---------------------------------------------------------------- */
+
+/* A row of modules.json. */
+static json_t *module_row(int number, const char *path, const char *kind)
+{
+    char name[16], type[64];
+    snprintf(name, sizeof name, "%d", number);
+    snprintf(type, sizeof type, "sentence_transformers.models.%s", kind);
+    return json_pack(
+        "{s:i, s:s, s:s, s:s}", "idx", number, "name", name, "path", path, "type", type);
+}
+
+/* Writes modules.json and the configuration of the pooling, if the model has one. */
+static adz_status save_sentence(const adz_module *module, const char *folder)
+{
+    int64_t width;
+    const models_sentence *sentence = adzi_models_sentence_of(module, &width);
+    char below[PATH];
+    if (sentence == NULL || sentence->pooling == MODELS_POOLING_NONE) {
+        return ADZ_OK;
+    }
+    json_t *pooling = json_pack("{s:I, s:b, s:b, s:b, s:b}", "word_embedding_dimension",
+        (json_int_t)width, "pooling_mode_cls_token", sentence->pooling == MODELS_POOLING_CLS,
+        "pooling_mode_mean_tokens", sentence->pooling == MODELS_POOLING_MEAN,
+        "pooling_mode_max_tokens", sentence->pooling == MODELS_POOLING_MAX,
+        "pooling_mode_mean_sqrt_len_tokens", 0);
+    json_t *modules = json_array();
+    adz_status status = ADZ_OK;
+    if (pooling == NULL || json_array_append_new(modules, module_row(0, "", "Transformer")) != 0 ||
+        json_array_append_new(modules, module_row(1, "1_Pooling", "Pooling")) != 0 ||
+        (sentence->normalize &&
+            json_array_append_new(modules, module_row(2, "2_Normalize", "Normalize")) != 0)) {
+        status = adz_error_format(op, ADZ_ERR_MEMORY, "memory for modules.json was refused");
+    } else if (!path_of(below, folder, "1_Pooling")) {
+        status = adz_error_code();
+    }
+    status = status == ADZ_OK ? make_folder(below) : status;
+    status = status == ADZ_OK ? save_json(pooling, below, "config.json") : status;
+    status = status == ADZ_OK ? save_json(modules, folder, "modules.json") : status;
+    json_decref(pooling);
+    json_decref(modules);
+    return status;
 }
 
 adz_status adz_pretrained_save(adz_module *module, const char *folder)
@@ -132,12 +183,10 @@ adz_status adz_pretrained_save(adz_module *module, const char *folder)
     if (config == NULL) {
         return adz_error_code();
     }
-    adz_status status = ADZ_OK;
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        status = adz_error_format(op, ADZ_ERR_IO, "the folder %s cannot be made", folder);
-    }
+    adz_status status = make_folder(folder);
     status = status == ADZ_OK ? save_weights(module, path) : status;
-    status = status == ADZ_OK ? save_config(config, folder) : status;
+    status = status == ADZ_OK ? save_json(config, folder, "config.json") : status;
+    status = status == ADZ_OK ? save_sentence(module, folder) : status;
     json_decref(config);
     return status;
 }

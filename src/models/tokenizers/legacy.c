@@ -170,6 +170,7 @@ static json_t *read_lines(const folder *f, const char *name, json_t *to,
     adzi_tok_bytes bytes = { 0 };
     bool good = path != NULL && adzi_tok_read_file(path, &bytes) && adzi_tok_append(&bytes, "", 1);
     const bool read = good;
+    bool memory = false;
     char *line = bytes.at;
     for (size_t number = 0; good && line + 1 < bytes.at + bytes.size; ++number) {
         char *end = memchr(line, '\n', (size_t)(bytes.at + bytes.size - line));
@@ -178,10 +179,15 @@ static json_t *read_lines(const folder *f, const char *name, json_t *to,
         end -= end > line && end[-1] == '\r';
         *end = '\0';
         good = strlen(line) == (size_t)(end - line) && take(to, line, number);
+        memory = !good && adzi_models_is_utf8(line, (size_t)(end - line)) &&
+                 strlen(line) == (size_t)(end - line);
         line = next;
     }
     adzi_tok_free(bytes.at);
     adzi_tok_free(path);
+    if (memory) {
+        return refused_memory(f);
+    }
     return good ? to : read ? refuse(f, name, "has a line that is no text") : NULL;
 }
 
