@@ -3,7 +3,8 @@ import collections
 import re
 
 # Folders of src whose decisions are mutated too.
-ROOMS = ("optim", "data", "io", "nn", "base", "plan", "solvers", "zoo", "solvers/functional")
+ROOMS = ("optim", "data", "io", "nn", "base", "plan", "solvers", "zoo", "solvers/functional",
+    "solvers/roots")
 
 # ---- reading C ----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "tensor/kernel/real.h"
-#include "solvers/root.h"
+#include "solvers/roots/root.h"
 
 enum { MOST = 100, RESTARTS = 200 };
 

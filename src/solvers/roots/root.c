@@ -1,5 +1,5 @@
 /* The public functions for roots, their checks, and what the methods share. */
-#include "solvers/root.h"
+#include "solvers/roots/root.h"
 
 #include <math.h>
 

@@ -6,8 +6,8 @@
  * serves both forms: the ordinary one, for which the host reads after each value of the function
  * whether a row is left, and the one with fixed_iterations, which a plan can capture. A step that
  * does not make the residual smaller is halved at the next value of the function. */
-#ifndef ADZI_SOLVERS_ROOT_H
-#define ADZI_SOLVERS_ROOT_H
+#ifndef ADZI_SOLVERS_ROOTS_ROOT_H
+#define ADZI_SOLVERS_ROOTS_ROOT_H
 
 #include "solvers/equation.h"
 

@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "solvers/root.h"
+#include "solvers/roots/root.h"
 
 /* The diagonal of the normal equations grows by this part of its mean, because the differences of a
  * search that converges along one direction are nearly parallel. */

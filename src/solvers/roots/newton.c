@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "ops/linalg/decomposition/lu.h"
-#include "solvers/root.h"
+#include "solvers/roots/root.h"
 
 /* A residual has to shrink by this part of the step at least (Armijo's condition). */
 #define SUFFICIENT 1e-4

@@ -21,7 +21,7 @@
  * no graph. What is left is the product of J^-1 with the derivative of f. */
 #include "autograd/engine.h"
 #include "ops/linalg/decomposition/lu.h"
-#include "solvers/root.h"
+#include "solvers/roots/root.h"
 #include "base/alloc.h"
 
 /* What the backward needs besides the tensors. The inputs of the node of a root are the arguments

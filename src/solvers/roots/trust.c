@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "ops/linalg/decomposition/lu.h"
-#include "solvers/root.h"
+#include "solvers/roots/root.h"
 
 /* The first radius as a part of the length of x. */
 #define FIRST_RADIUS 0.1
