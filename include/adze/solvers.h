@@ -36,13 +36,21 @@
  *
  * | form                                                | in a plan                             |
  * |-----------------------------------------------------|---------------------------------------|
- * | adz_root with fixed_iterations, Newton or Anderson  | captured, with its gradients          |
- * | adz_root without fixed_iterations                   | refused: the host reads the residual  |
+ * | adz_root by Newton or Anderson                      | captured, with its gradients          |
  * | adz_root by ADZ_ROOT_KRYLOV                         | refused: the host reads dot products  |
  * | adz_odeint with `steps`, and by ADZ_ODE_RK4         | captured, with its gradients          |
  * | adz_odeint with error control                       | captured, without gradients           |
  * | adz_odeint by ADZ_ODE_BDF                           | refused: the host chooses orders      |
  * | adz_odeint_event, adz_odeint_events                 | refused: the host reads its sign      |
+ *
+ * A search for a root without fixed_iterations is a while loop of the plan, or several. Each run
+ * evaluates the function as often as it needs to, at most max_iterations times, and has the bits of
+ * an ordinary call. Where that would fail, the run fails with its error. The number of launches
+ * does not depend on the number of iterations. The report is that of the call that makes the plan.
+ * The gradient is taken at the root, by launches behind the loop. Loops for Newton's method hold
+ * the trust region, too. For Anderson's method the first `history` + 1 evaluations have launches of
+ * their own. ADZ_ROOT_AUTO is Krylov for more than 2048 unknowns without `rows`, so choose
+ * ADZ_ROOT_NEWTON for them.
  *
  * Fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE are loops of the plan: the number of
  * launches does not depend on the number of steps. With a gradient that holds if the graph of all
@@ -61,7 +69,10 @@
  * with error control, as loops of the file. A file computes the lengths of steps in the dtype of y,
  * so those of f32 differ by rounding, and with them the solution by less than its tolerance. Where
  * a solution needs more than max_steps or cannot go on, the states of a file that it has not
- * reached are NaN. The other forms and roots are ADZ_ERR_UNSUPPORTED.
+ * reached are NaN. Exports contain roots by Newton and Anderson, as loops and with their gradients;
+ * rows that do not converge are NaN unless accept_unconverged is set. The systems of equations in
+ * them are written in C. ONNX has no node for them, so it takes Newton's method with `rows` for
+ * one column alone. The other forms are ADZ_ERR_UNSUPPORTED.
  */
 #ifndef ADZE_SOLVERS_H
 #define ADZE_SOLVERS_H

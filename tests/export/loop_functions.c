@@ -367,96 +367,6 @@ static adz_tensor *in_pieces(adz_module *layer, adz_tensor **in)
     return flat(adz_module_forward(layer, adz_unsqueeze(in[0], 1)));
 }
 
-/* ---- differential equations ------------------------------------------------------------------ */
-
-static adz_tensor *slope(adz_tensor *t, adz_tensor *y, void *user)
-{
-    (void)user;
-    return adz_sub(adz_mul(adz_tanh(y), adz_cos(t)), adz_mul_number(y, 0.5));
-}
-
-/* As many steps between two times as x has rows. */
-static adz_tensor *solution(adz_ode_method method, adz_tensor *x, int64_t n_times)
-{
-    adz_ode_options o = ADZ_ODE_OPTIONS;
-    o.method = method;
-    o.steps = adz_tensor_size(x, 0);
-    adz_tensor *times = adz_linspace(0, 1, n_times, adz_tensor_dtype(x));
-    adz_tensor *y0 = adz_mean(x, ADZ_DIMS(0), ADZ_DROPDIM);
-    return adz_odeint(slope, NULL, y0, times, &o, NULL);
-}
-
-static adz_tensor *runge_kutta(adz_module *none, adz_tensor **in)
-{
-    (void)none;
-    adz_tensor *y = solution(ADZ_ODE_RK4, in[0], 2);
-    return y != NULL ? flat(y) : NULL;
-}
-
-static adz_tensor *dormand_prince(adz_module *none, adz_tensor **in)
-{
-    (void)none;
-    adz_tensor *y = solution(ADZ_ODE_DORMAND_PRINCE, in[0], 4);
-    return y != NULL ? flat(y) : NULL;
-}
-
-/* Steps with error control: a loop with a condition, in a scan over the times. */
-static adz_tensor *adaptive(adz_tensor *x, int64_t n_times)
-{
-    adz_ode_options o = ADZ_ODE_OPTIONS;
-    const adz_dtype dtype = adz_tensor_dtype(x);
-    o.rtol = dtype == ADZ_F64 ? 1e-6 : 1e-4;
-    o.atol = 1e-5;
-    o.first_step = 0.125;
-    adz_tensor *y0 = adz_mean(x, ADZ_DIMS(0), ADZ_DROPDIM);
-    adz_tensor *y = adz_odeint(slope, NULL, y0, adz_linspace(0, -1, n_times, dtype), &o, NULL);
-    return y != NULL ? flat(y) : NULL;
-}
-
-static adz_tensor *error_control(adz_module *none, adz_tensor **in)
-{
-    (void)none;
-    return adaptive(in[0], 2);
-}
-
-static adz_tensor *error_control_between(adz_module *none, adz_tensor **in)
-{
-    (void)none;
-    return adaptive(in[0], 7);
-}
-
-static adz_tensor *pulled(adz_tensor *t, adz_tensor *y, void *user)
-{
-    (void)t;
-    return adz_mul_number(adz_sub(user, y), 1e12);
-}
-
-/* Begins at 0 with a slope whose square, as a part of the tolerance, is no float. */
-static adz_tensor *error_control_of_short_times(adz_module *none, adz_tensor **in)
-{
-    (void)none;
-    adz_ode_options o = ADZ_ODE_OPTIONS;
-    const adz_dtype dtype = adz_tensor_dtype(in[0]);
-    o.rtol = dtype == ADZ_F64 ? 1e-6 : 1e-4;
-    adz_tensor *x = adz_add_number(adz_mean(in[0], ADZ_DIMS(0), ADZ_DROPDIM), 2);
-    adz_tensor *times = adz_linspace(0, 1e-12, 3, dtype);
-    adz_tensor *y = adz_odeint(pulled, x, adz_mul_number(x, 0), times, &o, NULL);
-    return y != NULL ? flat(adz_add(y, x)) : NULL;
-}
-
-/* Stays at 0, with a tolerance that is no float. */
-static adz_tensor *error_control_at_zero(adz_module *none, adz_tensor **in)
-{
-    (void)none;
-    adz_ode_options o = ADZ_ODE_OPTIONS;
-    o.rtol = 1e-4;
-    o.atol = 1e-60;
-    adz_tensor *x = adz_mean(in[0], ADZ_DIMS(0), ADZ_DROPDIM);
-    adz_tensor *times = adz_linspace(0, 1, 2, adz_tensor_dtype(x));
-    adz_tensor *y = adz_odeint(slope, NULL, adz_mul_number(x, 0), times, &o, NULL);
-    return y != NULL ? flat(adz_add(y, x)) : NULL;
-}
-
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 adz_module *loop_cell(void)
@@ -469,11 +379,17 @@ adz_module *loop_cell(void)
 #name, name, NULL \
     }
 
+#define EQUATION(name)           \
+    {                            \
+#name, loop_##name, NULL \
+    }
+
 const loop_function loop_functions[] = { ROW(of_gated), ROW(forwards), ROW(backwards),
     ROW(of_strided), ROW(nested), ROW(two_scans), ROW(batched), ROW(until_it_converges),
     ROW(until_its_bound), ROW(without_a_step), ROW(branches), ROW(handed_on), ROW(of_turned),
-    ROW(branches_with_rows), ROW(runge_kutta), ROW(dormand_prince), ROW(error_control),
-    ROW(error_control_between), ROW(error_control_of_short_times), ROW(error_control_at_zero),
+    ROW(branches_with_rows), EQUATION(runge_kutta), EQUATION(dormand_prince),
+    EQUATION(error_control), EQUATION(error_control_between),
+    EQUATION(error_control_of_short_times), EQUATION(error_control_at_zero), EQUATION(root_of_rows),
     { "padded", padded, padded_module }, { "in_pieces", in_pieces, in_pieces_module } };
 
 adz_module *loop_module(const loop_function *f)

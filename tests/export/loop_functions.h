@@ -22,6 +22,15 @@ adz_module *loop_cell(void);
 /* The cell of a function. */
 adz_module *loop_module(const loop_function *f);
 
+/* Those of equation_functions.c. */
+adz_tensor *loop_runge_kutta(adz_module *none, adz_tensor **in);
+adz_tensor *loop_dormand_prince(adz_module *none, adz_tensor **in);
+adz_tensor *loop_error_control(adz_module *none, adz_tensor **in);
+adz_tensor *loop_error_control_between(adz_module *none, adz_tensor **in);
+adz_tensor *loop_error_control_of_short_times(adz_module *none, adz_tensor **in);
+adz_tensor *loop_error_control_at_zero(adz_module *none, adz_tensor **in);
+adz_tensor *loop_root_of_rows(adz_module *none, adz_tensor **in);
+
 /* A gated cell: in[0] is its state, in[1] an input, and user a loop_cell. */
 adz_status loop_gated(adz_tensor **results, adz_tensor *const *in, void *user);
 

@@ -19,11 +19,11 @@
 #define SMALL_F64 1e-140
 #define LARGE_F64 1e140
 
-/* Whether the residuals of all rows that are left may be multiplied with each other. A plan cannot
- * know it. */
+/* Whether the residuals of all rows that are left may be multiplied with each other. The form with
+ * fixed_iterations does not look, and in a while loop a tensor tells. */
 static bool in_range(const adzi_root *r, bool f32)
 {
-    return !r->fixed && r->o.tolerance > (f32 ? SMALL_F32 : SMALL_F64) &&
+    return !r->fixed && !r->looped && r->o.tolerance > (f32 ? SMALL_F32 : SMALL_F64) &&
            r->found.residual < (f32 ? LARGE_F32 : LARGE_F64);
 }
 
@@ -34,6 +34,16 @@ static adz_tensor *unit_of(adz_tensor *t, bool f32)
     const double most = f32 ? 120 : 1000;
     adz_tensor *size = adz_amax(adz_abs(t), ADZ_DIMS(1, 2), ADZ_KEEPDIM);
     return adz_exp2(adz_neg(adz_clamp(adz_floor(adz_log2(size)), -most, most)));
+}
+
+/* In a while loop, the unit is 1 where in_range() would say that none is needed. */
+static adz_tensor *unit_in_loop(const adzi_root *r, adz_tensor *norm, adz_tensor *unit, bool f32)
+{
+    if (!r->looped || r->o.tolerance <= (f32 ? SMALL_F32 : SMALL_F64)) {
+        return unit;
+    }
+    adz_tensor *needless = adz_lt_number(adz_max(norm), f32 ? LARGE_F32 : LARGE_F64);
+    return adz_where(needless, adz_ones_like(unit), unit);
 }
 
 /* [N, n, D] from the differences, [1, n, D] without rows. */
@@ -48,7 +58,7 @@ static adz_tensor *stacked(const adzi_root *r, adz_tensor *const *list)
     return adz_stack(flat, r->n_differences, 1);
 }
 
-static adz_tensor *next_point(const adzi_root *r, adz_tensor *at, adz_tensor *f)
+static adz_tensor *next_point(const adzi_root *r, adz_tensor *at, adz_tensor *f, adz_tensor *norm)
 {
     if (r->n_differences == 0) {
         return adz_add(at, f);
@@ -62,7 +72,7 @@ static adz_tensor *next_point(const adzi_root *r, adz_tensor *at, adz_tensor *f)
     adz_tensor *column = adz_reshape(f, ADZ_SHAPE(rows, residuals->sizes[2], 1));
     adz_tensor *units = residuals;
     if (!in_range(r, f32)) {
-        adz_tensor *unit = unit_of(residuals, f32);
+        adz_tensor *unit = unit_in_loop(r, norm, unit_of(residuals, f32), f32);
         units = adz_mul(residuals, unit);
         column = adz_mul(column, unit);
     }
@@ -72,17 +82,27 @@ static adz_tensor *next_point(const adzi_root *r, adz_tensor *at, adz_tensor *f)
     adz_tensor *ridge = adz_add_number(
         adz_mul_number(trace, (f32 ? 1e-6 : RIDGE) / (double)n), f32 ? FLT_MIN : DBL_MIN);
     normal = adz_add(normal, adz_mul(one, ridge));
-    adz_tensor *c = adz_solve(normal, adz_matmul(units, column)); /* [N, n, 1] */
+    adz_tensor *right = adz_matmul(units, column);
+    if (normal == NULL || right == NULL) {
+        return NULL;
+    }
+    /* A loop comes here once more than an ordinary call, and this must not fail. */
+    adz_tensor *c = r->looped ? adzi_root_solve(normal, right) : adz_solve(normal, right);
     adz_tensor *back = adz_matmul(adz_transpose(adz_add(points, residuals), 1, 2), c);
     return back != NULL
                ? adz_sub(adz_add(at, f), adz_reshape(back, adz_shape_of(at->rank, at->sizes)))
                : NULL;
 }
 
+size_t adzi_root_history(const adzi_root *r)
+{
+    return r->o.history > 0 ? (size_t)r->o.history : 5;
+}
+
 /* Adds what the last step has changed to the differences, and forgets the oldest ones. */
 static bool remember(adzi_root *r, adz_tensor *at, adz_tensor *f, adz_tensor **before)
 {
-    const size_t most = r->o.history > 0 ? (size_t)r->o.history : 5;
+    const size_t most = adzi_root_history(r);
     if (before[0] == NULL) {
         return true;
     }
@@ -122,10 +142,10 @@ static bool work(adzi_functional *f)
         return false;
     }
     r->failure = r->found.iterations == 1 ? ADZ_ROOT_NOT_FINITE : ADZ_ROOT_STALLED;
-    if (!r->fixed && !adzi_root_check_rows(r, &s)) {
+    if (!adzi_root_check_rows(r, &s)) {
         return false;
     }
-    adz_tensor *next = r->over || r->last ? at : next_point(r, at, residual);
+    adz_tensor *next = r->over || r->last ? at : next_point(r, at, residual, s.norm);
     adz_tensor *done = adz_logical_or(s.good, s.failed);
     s.x = at;
     s.scale = residual;
@@ -155,6 +175,13 @@ static bool begin(adzi_root *r)
     return s->norm != NULL && s->scale != NULL && s->good != NULL && s->failed != NULL;
 }
 
+static bool value(adzi_root *r)
+{
+    return adzi_root_evaluate(r, r->state.step, work);
+}
+
+const adzi_root_parts adzi_root_by_anderson = { begin, value };
+
 bool adzi_root_anderson(adzi_root *r)
 {
     if (!begin(r)) {
@@ -163,15 +190,8 @@ bool adzi_root_anderson(adzi_root *r)
     const int n = r->fixed ? r->o.fixed_iterations : r->o.max_iterations;
     const size_t mark = adzi_self()->n_temporaries;
     for (int i = 0; i < n && !r->over; ++i) {
-        adz_tensor *kept[ADZI_ROOT_STATES + 2 * ADZI_ROOT_HISTORY];
         r->last = i == n - 1;
-        if (!adzi_root_evaluate(r, r->state.step, work)) {
-            return false;
-        }
-        for (size_t k = 0; k < r->f.n_found; ++k) {
-            kept[k] = r->f.found[k];
-        }
-        if (!adzi_survive(r->e.op, mark, kept, r->f.n_found)) {
+        if (!value(r) || !adzi_root_survive(r, mark)) {
             return false;
         }
     }

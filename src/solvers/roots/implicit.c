@@ -85,6 +85,10 @@ static adz_tensor *dense_adjoint(vjp *p)
     const int64_t n = j->sizes[2];
     j = without_identity(p, j, adz_eye(n, n, (adz_dtype)j->dtype));
     adz_tensor *b = adz_reshape(adz_neg(p->dy), ADZ_SHAPE(j != NULL ? j->sizes[0] : 1, n, 1));
+    if (j != NULL && b != NULL && adzi_self()->tracer != NULL) { /* nothing in a file can fail */
+        adz_tensor *u = adzi_root_solve(adz_transpose(j, 1, 2), b);
+        return u != NULL ? adz_reshape(u, adz_shape_of(x->rank, x->sizes)) : NULL;
+    }
     adz_tensor *values = j != NULL ? adz_detach(j) : NULL;
     if (values == NULL || b == NULL || !adzi_lu_factor(p->e.op, values, true, &factors)) {
         return NULL;
@@ -389,6 +393,15 @@ adz_tensor *adzi_root_record(adzi_root *r, adz_tensor *x)
         inputs[i] = i < r->e.n ? r->e.arguments[i] : r->leaves.items[i - r->e.n];
         wants = wants || adzi_requires_grad(inputs[i]);
     }
+    if (!wants) {
+        return x;
+    }
+    /* A trace has the calls that have made the root, and those of the node's backward. */
+    adzi_thread *thread = adzi_self();
+    adzi_tracer *tracer = thread->tracer;
     const context kept = { .e = r->e, .o = r->o };
-    return wants ? record(&root_op, &kept, x, inputs, (int)n) : x;
+    thread->tracer = NULL;
+    x = record(&root_op, &kept, x, inputs, (int)n);
+    thread->tracer = tracer;
+    return x;
 }

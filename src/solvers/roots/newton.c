@@ -19,6 +19,14 @@ double adzi_root_rounding(const adz_tensor *x)
     return x->dtype == ADZ_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
 }
 
+adz_tensor *adzi_root_solve(adz_tensor *j, adz_tensor *b)
+{
+    if (j->sizes[2] == 1 && adzi_self()->tracer != NULL) {
+        return adz_div(b, j); /* every format of a file has it */
+    }
+    return adzi_solve_any(j, b, false);
+}
+
 /* ---- directions ------------------------------------------------------------------------------ */
 
 /* J d = -y, where rows outside of `renewed` get the identity for J. */
@@ -34,11 +42,13 @@ static adz_tensor *dense_direction(adzi_root *r, adz_tensor *y, adz_tensor *rene
         j = adz_where(r->by_rows ? adz_unsqueeze(renewed, -1) : renewed, j, one);
     }
     adzi_lu factors;
-    if (j == NULL || !adzi_lu_factor(r->e.op, j, r->fixed, &factors)) {
+    adz_tensor *b =
+        j != NULL ? adz_reshape(adz_neg(y), ADZ_SHAPE(j->sizes[0], j->sizes[2], 1)) : NULL;
+    const bool checks = r->fixed && adzi_self()->tracer == NULL; /* nothing in a file can fail */
+    if (b == NULL || (checks && !adzi_lu_factor(r->e.op, j, true, &factors))) {
         return NULL;
     }
-    adz_tensor *b = adz_reshape(adz_neg(y), ADZ_SHAPE(j->sizes[0], j->sizes[2], 1));
-    adz_tensor *d = b != NULL ? adzi_solve_with(&factors, j, b, false) : NULL;
+    adz_tensor *d = checks ? adzi_solve_with(&factors, j, b, false) : adzi_root_solve(j, b);
     return d != NULL ? adz_reshape(d, adz_shape_of(y->rank, y->sizes)) : NULL;
 }
 
@@ -171,21 +181,44 @@ static bool end_rows(
            give_up(r, s, singular) && adzi_root_check_rows(r, s);
 }
 
+/* end_rows in a while loop. */
+static bool mask_rows(
+    adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *tiny, adz_tensor *finite)
+{
+    adz_tensor *open = adz_logical_not(adz_logical_or(s->good, s->failed));
+    adz_tensor *singular = adz_logical_not(finite);
+    adz_tensor *lost = adz_logical_or(singular, adz_le_number(s->scale, shortest(r)));
+    open = adz_logical_and(open, r->more);
+    adz_tensor *ended = adz_logical_and(open, adz_logical_or(tiny, lost));
+    if (ended == NULL || !settle(r, s, y, adz_logical_and(tiny, open))) {
+        return false;
+    }
+    lost = adz_logical_and(adz_logical_and(lost, open), adz_logical_not(s->good));
+    s->failed = adz_logical_or(s->failed, lost);
+    adz_tensor *why = adz_where(adz_any(singular, ADZ_ALL_DIMS, ADZ_DROPDIM),
+        adz_scalar(ADZ_ROOT_SINGULAR, ADZ_I64), adz_scalar(ADZ_ROOT_STALLED, ADZ_I64));
+    adz_tensor *changes = adz_logical_and(
+        adz_any(ended, ADZ_ALL_DIMS, ADZ_DROPDIM), adz_ne_number(s->why, ADZ_ROOT_SINGULAR));
+    s->why = adz_where(changes, why, s->why);
+    return s->failed != NULL && s->why != NULL;
+}
+
 /* Finds the directions from the points that were accepted, and the rows whose step rounding makes
  * meaningless. */
 static bool find_directions(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *accepted)
 {
     adz_tensor *renewed = adz_logical_and(accepted, adz_logical_not(s->good));
+    const bool reads = !r->fixed && !r->looped;
     int64_t used = 0;
     r->jacobian = NULL;
-    if (!r->fixed) {
+    if (reads) {
         adz_tensor *count = adz_sum(adz_to(renewed, ADZ_F32), ADZ_ALL_DIMS, ADZ_DROPDIM);
         if (count == NULL) {
             return false;
         }
         used = (int64_t)adz_item(count);
     }
-    if (r->fixed || used > 0) {
+    if (!reads || used > 0) {
         adz_tensor *d = direction(r, y, s->norm, renewed, used == renewed->numel);
         s->step = adz_where(renewed, d, s->step);
     }
@@ -198,7 +231,7 @@ static bool find_directions(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz
     adz_tensor *finite = adz_isfinite(length);
     if (r->fixed) { /* a plan cannot look at the residual, and lets such rows stay */
         s->good = adz_logical_or(s->good, adz_logical_and(tiny, adz_logical_not(s->failed)));
-    } else if (!end_rows(r, s, y, tiny, finite)) {
+    } else if (!(reads ? end_rows : mask_rows)(r, s, y, tiny, finite)) {
         return false;
     }
     adz_tensor *active =
@@ -221,11 +254,12 @@ static bool work(adzi_functional *f)
     if (s.x == NULL || s.good == NULL) {
         return false;
     }
-    if (!r->fixed && r->found.iterations == 1) {
-        s.failed = adz_logical_not(adz_isfinite(s.norm));
+    if (r->looped || (!r->fixed && r->found.iterations == 1)) {
+        /* A row that is not finite at x0 has no norm from then on. */
+        s.failed = adz_logical_or(s.failed, adz_logical_not(adz_isfinite(s.norm)));
         r->failure = ADZ_ROOT_NOT_FINITE;
     }
-    if ((!r->fixed && !adzi_root_check_rows(r, &s)) ||
+    if (!adzi_root_check_rows(r, &s) ||
         (!r->over && !r->last && !find_directions(r, &s, y, accepted))) {
         return false;
     }
@@ -241,26 +275,30 @@ static bool begin(adzi_root *r)
     }
     s->norm = adz_full_like(norm, INFINITY);
     s->scale = adz_ones_like(norm);
-    s->step = adz_zeros_like(s->x);
+    s->step = adz_full_like(s->x, -0.0); /* x + -0 is x */
     s->good = adz_zeros(adz_shape_of(norm->rank, norm->sizes), ADZ_BOOL);
     s->failed = adz_zeros(adz_shape_of(norm->rank, norm->sizes), ADZ_BOOL);
     r->forcing = 0.1;
     return s->norm != NULL && s->scale != NULL && s->step != NULL && s->failed != NULL;
 }
 
+static bool value(adzi_root *r)
+{
+    const adzi_root_state *s = &r->state;
+    const bool begins = !r->looped && r->found.iterations == 0;
+    adz_tensor *x = begins ? s->x : adz_add(s->x, adz_mul(s->step, s->scale));
+    return x != NULL && adzi_root_evaluate(r, x, work);
+}
+
+const adzi_root_parts adzi_root_by_newton = { begin, value };
+
 static bool search(adzi_root *r)
 {
     const int n = r->fixed ? r->o.fixed_iterations : r->o.max_iterations;
     const size_t mark = adzi_self()->n_temporaries;
     for (int i = 0; i < n && !r->over; ++i) {
-        adzi_root_state *s = &r->state;
         r->last = i == n - 1;
-        adz_tensor *x = i == 0 ? s->x : adz_add(s->x, adz_mul(s->step, s->scale));
-        if (x == NULL || !adzi_root_evaluate(r, x, work)) {
-            return false;
-        }
-        adz_tensor *const kept[] = { s->x, s->norm, s->step, s->scale, s->good, s->failed };
-        if (!adzi_survive(r->e.op, mark, kept, ADZI_ROOT_STATES)) {
+        if (!value(r) || !adzi_root_survive(r, mark)) {
             return false;
         }
     }

@@ -7,6 +7,10 @@
 
 enum { DENSE_UNKNOWNS = 2048, MOST_DIMENSION = 100, MOST_FIXED = 10000 };
 
+#define HOST_DOTS                                                                              \
+    "GMRES of ADZ_ROOT_KRYLOV, which ADZ_ROOT_AUTO takes for more than 2048 unknowns without " \
+    "rows, reads dot products on the host; use ADZ_ROOT_NEWTON"
+
 static const char *const methods[] = { "auto", "Newton", "Krylov", "Anderson", NULL };
 
 static const adz_field fields[] = {
@@ -53,16 +57,22 @@ bool adzi_root_evaluate(adzi_root *r, adz_tensor *x, bool (*work)(adzi_functiona
 
 bool adzi_root_keep(adzi_functional *f, const adzi_root_state *s)
 {
-    adz_tensor *const all[] = { s->x, s->norm, s->step, s->scale, s->good, s->failed };
-    ((adzi_root *)f)->state = *s;
-    for (size_t i = 0; i < ADZI_ROOT_STATES; ++i) {
+    adzi_root *r = (adzi_root *)f;
+    adz_tensor *const all[] = { s->x, s->norm, s->step, s->scale, s->good, s->failed, s->why };
+    r->state = *s;
+    f->n_found = r->looped ? ADZI_ROOT_STATES : ADZI_ROOT_STATES - 1;
+    for (size_t i = 0; i < f->n_found; ++i) {
         f->found[i] = all[i];
         if (all[i] == NULL) {
             return false;
         }
     }
-    f->n_found = ADZI_ROOT_STATES;
     return true;
+}
+
+bool adzi_root_survive(const adzi_root *r, size_t mark)
+{
+    return adzi_survive(r->e.op, mark, r->f.found, r->f.n_found);
 }
 
 adz_tensor *adzi_root_norm(const adzi_root *r, adz_tensor *y)
@@ -74,6 +84,9 @@ adz_tensor *adzi_root_norm(const adzi_root *r, adz_tensor *y)
 
 bool adzi_root_check_rows(adzi_root *r, const adzi_root_state *s)
 {
+    if (r->fixed || r->looped) {
+        return true;
+    }
     adz_tensor *done = adz_logical_or(s->good, s->failed);
     adz_tensor *left = adz_sum(adz_to(adz_logical_not(done), ADZ_F32), ADZ_ALL_DIMS, ADZ_DROPDIM);
     adz_tensor *bad = adz_sum(adz_to(adz_logical_not(s->good), ADZ_F32), ADZ_ALL_DIMS, ADZ_DROPDIM);
@@ -92,7 +105,7 @@ bool adzi_root_check_rows(adzi_root *r, const adzi_root_state *s)
 
 bool adzi_root_note_leaves(adzi_root *r)
 {
-    return !r->wants || !(r->over || r->last) ||
+    return !r->wants || !(r->over || r->last || r->looped) ||
            adzi_leaves_add(&r->leaves, r->e.op, r->f.values[0], r->f.x, 1);
 }
 
@@ -127,34 +140,37 @@ static bool check_form(const adzi_root *r, const adz_tensor *x0)
             adzi_text_shape(x0));
         return false;
     }
-    if (!adzi_equation_not_exported(op, "a search for a root")) {
-        return false;
-    }
     if (r->o.method == ADZ_ROOT_KRYLOV && r->fixed) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
             "fixed_iterations with ADZ_ROOT_KRYLOV, whose GMRES reads dot products on the host; use ADZ_ROOT_NEWTON or ADZ_ROOT_ANDERSON");
         return false;
     }
-    return r->fixed ||
-           !adzi_is_captured(op,
-               "it reads on the host whether the search has converged, unless fixed_iterations is set");
+    if (r->o.method == ADZ_ROOT_KRYLOV && adzi_self()->tracer != NULL) {
+        adzi_error(op, ADZ_ERR_UNSUPPORTED, "cannot be exported, because " HOST_DOTS);
+        return false;
+    }
+    return r->o.method != ADZ_ROOT_KRYLOV || !adzi_is_captured(op, HOST_DOTS);
 }
 
-/* Fails if the search did not converge and this is not accepted. */
-static bool check_converged(const adzi_root *r, const adz_tensor *x)
+adz_status adzi_root_fail(
+    const char *op, const adz_root_report *found, adz_shape shape, double tolerance)
 {
     static const char *const whys[] = { "", "max_iterations were not enough",
         "no step along the direction of the search makes the residual smaller",
         "the Jacobian is singular or not finite", "the function is not finite at x0", "" };
-    if (r->found.reason == ADZ_ROOT_CONVERGED || r->fixed || r->o.accept_unconverged) {
-        return true;
-    }
-    adzi_error(r->e.op, ADZ_ERR_NUMERIC,
+    return adzi_error(op, ADZ_ERR_NUMERIC,
         "the search from x%s did not converge: %s. After %d evaluations of the function the residual is %s, above the tolerance %s%s. Begin nearer to the root, raise tolerance or max_iterations, or set accept_unconverged",
-        adzi_text_shape(x), whys[r->found.reason], r->found.iterations,
-        adzi_text_number(r->found.residual), adzi_text_number(r->o.tolerance),
-        r->found.rows_left > 1 ? " in several rows" : "");
-    return false;
+        adzi_text_sizes(shape.rank, shape.sizes), whys[found->reason], found->iterations,
+        adzi_text_number(found->residual), adzi_text_number(tolerance),
+        found->rows_left > 1 ? " in several rows" : "");
+}
+
+/* Fails if the host has seen that the search did not converge and this is not accepted. */
+static bool check_converged(const adzi_root *r)
+{
+    return r->found.reason == ADZ_ROOT_CONVERGED || r->fixed || r->looped ||
+           r->o.accept_unconverged ||
+           adzi_root_fail(r->e.op, &r->found, r->shape, r->o.tolerance) == ADZ_OK;
 }
 
 static adz_tensor *search(adzi_root *r, adz_tensor *x0)
@@ -168,12 +184,19 @@ static adz_tensor *search(adzi_root *r, adz_tensor *x0)
         return x;
     }
     r->state.x = x;
-    const bool good =
-        r->o.method == ADZ_ROOT_ANDERSON ? adzi_root_anderson(r) : adzi_root_newton(r);
-    if (!good || !check_converged(r, x0)) {
+    const bool good = r->looped                          ? adzi_root_while(r)
+                      : r->o.method == ADZ_ROOT_ANDERSON ? adzi_root_anderson(r)
+                                                         : adzi_root_newton(r);
+    if (!good || !check_converged(r)) {
         return NULL;
     }
     return adz_clone(r->state.x); /* a contiguous tensor that nobody else has */
+}
+
+/* Whether a plan captures, and keeps on doing so. */
+static bool is_captured(void)
+{
+    return adzi_capture_of(adzi_self()) != NULL && !adzi_capture_gives_up();
 }
 
 /* Searches, and records the root. `r` has the function; the other fields are set here. */
@@ -188,11 +211,13 @@ static adz_tensor *run(
         return NULL;
     }
     r->fixed = r->o.fixed_iterations > 0;
+    r->looped = !r->fixed && (thread->tracer != NULL || is_captured());
+    r->shape = adz_tensor_shape(x0);
+    if (r->o.method == ADZ_ROOT_AUTO && !r->o.rows && x0->numel > DENSE_UNKNOWNS && !r->fixed) {
+        r->o.method = ADZ_ROOT_KRYLOV; /* also in a plan, which refuses it */
+    }
     if (!check_form(r, x0)) {
         return NULL;
-    }
-    if (r->o.method == ADZ_ROOT_AUTO && !adzi_root_is_dense(&r->o, x0->numel) && !r->fixed) {
-        r->o.method = ADZ_ROOT_KRYLOV;
     }
     r->by_rows = r->o.rows && r->o.method != ADZ_ROOT_KRYLOV;
     r->wants = thread->grad_enabled;

@@ -10,7 +10,6 @@
  * [R, 1, 1]; state.scale is the radius, in units of the residual. */
 #include <math.h>
 
-#include "ops/linalg/decomposition/lu.h"
 #include "solvers/roots/root.h"
 
 /* The first radius as a part of the length of x. */
@@ -43,6 +42,18 @@ static adz_tensor *length_of(adz_tensor *v)
     return adz_mul(size, adz_sqrt(sum_of(unit, unit)));
 }
 
+/* Rows, and all rows at the first value of the function in a while loop. */
+static adz_tensor *or_first(const adzi_root *r, adz_tensor *rows)
+{
+    return r->looped ? adz_logical_or(rows, r->first) : rows;
+}
+
+/* Rows, and none after the last value of the function in a while loop. */
+static adz_tensor *if_more(const adzi_root *r, adz_tensor *rows)
+{
+    return r->looped ? adz_logical_and(rows, r->more) : rows;
+}
+
 /* Which rows take the point with the residual y, and what this does to the radius. */
 static adz_tensor *accept(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *norm)
 {
@@ -60,7 +71,22 @@ static adz_tensor *accept(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_t
     adz_tensor *larger = adz_maximum(s->scale, adz_mul_number(t->reach, 2));
     adz_tensor *radius = adz_where(adz_gt_number(ratio, RIGHT), larger, s->scale);
     s->scale = adz_where(adz_ge_number(ratio, WRONG), radius, smaller);
-    return adz_logical_and(open, adz_ge_number(ratio, ACCEPTED));
+    return adz_logical_and(open, or_first(r, adz_ge_number(ratio, ACCEPTED)));
+}
+
+/* Notes that the search has seen a singular Jacobian, if a row has one. */
+static bool blame(adzi_root *r, adzi_root_state *s, adz_tensor *rows)
+{
+    adz_tensor *any = adz_any(rows, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    if (any == NULL) {
+        return false;
+    }
+    if (r->looped) {
+        s->why = adz_where(any, adz_scalar(ADZ_ROOT_SINGULAR, ADZ_I64), s->why);
+        return s->why != NULL;
+    }
+    r->failure = adz_item(any) != 0 ? ADZ_ROOT_SINGULAR : r->failure;
+    return true;
 }
 
 /* The Jacobian and Newton's step at the points that were taken. */
@@ -71,23 +97,22 @@ static bool linearise(adzi_root *r, adzi_root_state *s, adz_tensor *accepted)
     if (j == NULL) {
         return false;
     }
-    adzi_lu factors;
     adz_tensor *finite = adz_all(adz_isfinite(j), ADZ_DIMS(1, 2), ADZ_KEEPDIM);
-    adz_tensor *infinite = adz_logical_and(accepted, adz_logical_not(finite));
-    adz_tensor *any = adz_any(infinite, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    adz_tensor *infinite = if_more(r, adz_logical_and(accepted, adz_logical_not(finite)));
     j = adz_where(finite, j, adz_zeros_like(j));
     s->failed = adz_logical_or(s->failed, infinite);
-    t->j = t->j == NULL ? j : adz_where(accepted, j, t->j);
-    if (any == NULL || t->j == NULL || !adzi_lu_factor(r->e.op, t->j, false, &factors)) {
+    t->j = t->j == NULL ? j : adz_where(or_first(r, accepted), j, t->j);
+    adz_tensor *down = adz_neg(t->y);
+    if (t->j == NULL || down == NULL || !blame(r, s, infinite)) {
         return false;
     }
-    r->failure = adz_item(any) != 0 ? ADZ_ROOT_SINGULAR : r->failure;
-    t->newton = adzi_solve_with(&factors, t->j, adz_neg(t->y), false);
-    if (s->scale == NULL) {
+    t->newton = adzi_root_solve(t->j, down);
+    if (s->scale == NULL || r->looped) {
         adz_tensor *columns = adz_transpose(adz_amax(adz_abs(j), ADZ_DIMS(1), ADZ_KEEPDIM), 1, 2);
         adz_tensor *size = length_of(adz_mul(divisor(columns), s->x));
-        s->scale =
+        adz_tensor *radius =
             adz_where(adz_gt_number(size, 0), adz_mul_number(size, FIRST_RADIUS), divisor(s->norm));
+        s->scale = s->scale == NULL ? radius : adz_where(r->first, radius, s->scale);
     }
     return t->newton != NULL && s->scale != NULL;
 }
@@ -124,12 +149,10 @@ static bool find_step(adzi_root *r, adzi_root_state *s, adz_tensor **stuck)
     adz_tensor *down = adz_neg(adz_matmul(adz_transpose(j, 1, 2), f)), *size = largest(down);
     adz_tensor *flat = adz_le_number(size, 4 * adzi_root_rounding(s->x));
     adz_tensor *open = adz_logical_not(adz_logical_or(s->good, s->failed));
-    flat = adz_logical_and(flat, open);
-    adz_tensor *any = adz_any(flat, ADZ_ALL_DIMS, ADZ_DROPDIM);
-    if (any == NULL) {
+    flat = if_more(r, adz_logical_and(flat, open));
+    if (!blame(r, s, flat)) {
         return false;
     }
-    r->failure = adz_item(any) != 0 ? ADZ_ROOT_SINGULAR : r->failure;
     s->failed = adz_logical_or(s->failed, flat);
     adz_tensor *direction = adz_div(down, divisor(size)), *change = adz_matmul(j, direction);
     adz_tensor *far =
@@ -156,8 +179,8 @@ static bool settle(adzi_root *r, adzi_root_state *s, adz_tensor *accepted, adz_t
     adz_tensor *sums = adz_matmul(adz_abs(t->j), adz_abs(s->x));
     adz_tensor *allowed = adz_mul_number(sums, 1024 * eps);
     adz_tensor *small = adz_logical_and(adz_le(adz_abs(t->y), allowed), adz_isfinite(allowed));
-    small = adz_logical_and(tiny, adz_all(small, ADZ_DIMS(1), ADZ_KEEPDIM));
-    stuck = adz_logical_or(stuck, adz_logical_not(adz_isfinite(length)));
+    small = if_more(r, adz_logical_and(tiny, adz_all(small, ADZ_DIMS(1), ADZ_KEEPDIM)));
+    stuck = if_more(r, adz_logical_or(stuck, adz_logical_not(adz_isfinite(length))));
     s->good = adz_logical_or(s->good, adz_logical_and(small, adz_logical_not(s->failed)));
     s->failed = adz_logical_or(s->failed, adz_logical_and(stuck, adz_logical_not(s->good)));
     adz_tensor *done = adz_logical_or(s->good, s->failed);
@@ -168,8 +191,9 @@ static bool settle(adzi_root *r, adzi_root_state *s, adz_tensor *accepted, adz_t
 /* One more point: the Jacobian is computed if a row takes it. */
 static bool go_on(adzi_root *r, adzi_root_state *s, adz_tensor *accepted)
 {
-    adz_tensor *any = adz_any(accepted, ADZ_ALL_DIMS, ADZ_DROPDIM), *stuck;
-    if (any == NULL || (adz_item(any) != 0 && !linearise(r, s, accepted))) {
+    adz_tensor *any = r->looped ? NULL : adz_any(accepted, ADZ_ALL_DIMS, ADZ_DROPDIM), *stuck;
+    const bool linear = r->looped || (any != NULL && adz_item(any) != 0);
+    if ((!r->looped && any == NULL) || (linear && !linearise(r, s, accepted))) {
         return false;
     }
     return find_step(r, s, &stuck) && settle(r, s, accepted, stuck) && adzi_root_check_rows(r, s);
@@ -190,7 +214,7 @@ static bool work(adzi_functional *f)
     s.x = adz_where(accepted, at, s.x);
     s.norm = adz_where(accepted, norm, s.norm);
     s.good = adz_logical_or(s.good, adz_le_number(s.norm, r->o.tolerance));
-    t->y = t->y == NULL ? y : adz_where(accepted, y, t->y);
+    t->y = t->y == NULL ? y : adz_where(or_first(r, accepted), y, t->y);
     if (s.x == NULL || s.good == NULL || t->y == NULL || !adzi_root_check_rows(r, &s) ||
         (!r->over && !r->last && !go_on(r, &s, accepted)) || !adzi_root_note_leaves(r)) {
         return false;
@@ -226,27 +250,27 @@ static bool begin(adzi_root *r)
     return s->good != NULL && s->failed != NULL && s->step != NULL;
 }
 
+static bool value(adzi_root *r)
+{
+    adz_tensor *x = adz_add(r->state.x, r->state.step);
+    x = x != NULL ? adz_reshape(x, r->shape) : NULL;
+    return x != NULL && adzi_root_evaluate(r, x, work);
+}
+
+const adzi_root_parts adzi_root_by_trust = { begin, value };
+
 bool adzi_root_trust(adzi_root *r)
 {
-    const adz_shape shape = adz_shape_of(r->state.x->rank, r->state.x->sizes);
     if (!begin(r)) {
         return false;
     }
     const size_t mark = adzi_self()->n_temporaries;
     while (!r->over && r->found.iterations < r->o.max_iterations) {
-        adz_tensor *kept[ADZI_ROOT_STATES + ADZI_ROOT_TRUST];
-        adz_tensor *x = adz_reshape(adz_add(r->state.x, r->state.step), shape);
         r->last = r->found.iterations == r->o.max_iterations - 1;
-        if (x == NULL || !adzi_root_evaluate(r, x, work)) {
-            return false;
-        }
-        for (size_t k = 0; k < r->f.n_found; ++k) {
-            kept[k] = r->f.found[k];
-        }
-        if (!adzi_survive(r->e.op, mark, kept, r->f.n_found)) {
+        if (!value(r) || !adzi_root_survive(r, mark)) {
             return false;
         }
     }
-    r->state.x = adz_reshape(r->state.x, shape);
+    r->state.x = adz_reshape(r->state.x, r->shape);
     return r->state.x != NULL;
 }

@@ -46,6 +46,7 @@ int main(void)
            run_group("higher", higher, N_HIGHER) +
            run_group("root refused", root_refused, N_ROOT_REFUSED) +
            run_group("root ends", root_ends, N_ROOT_ENDS) +
+           run_group("root plans", root_plans, N_ROOT_PLANS) +
            run_group("root set", root_set, N_ROOT_SET) +
            run_group("ode values", ode_values, N_ODE_VALUES) +
            run_group("ode gradients", ode_gradients, N_ODE_GRADIENTS) +

@@ -34,7 +34,7 @@ static inline void expect_derivatives(
 }
 
 enum { N_ROOT_VALUES = 7, N_ROOT_GRADIENTS = 6, N_ROOT_REFUSED = 9 };
-enum { N_ROOT_ENDS = 8, N_ROOT_SET = 4 };
+enum { N_ROOT_ENDS = 8, N_ROOT_SET = 4, N_ROOT_PLANS = 8 };
 enum { N_HIGHER = 4 };
 enum {
     N_ODE_VALUES = 5,
@@ -68,6 +68,7 @@ extern const struct CMUnitTest higher[N_HIGHER];
 extern const struct CMUnitTest root_refused[N_ROOT_REFUSED];
 extern const struct CMUnitTest root_ends[N_ROOT_ENDS];
 extern const struct CMUnitTest root_set[N_ROOT_SET];
+extern const struct CMUnitTest root_plans[N_ROOT_PLANS];
 extern const struct CMUnitTest ode_values[N_ODE_VALUES];
 extern const struct CMUnitTest ode_gradients[N_ODE_GRADIENTS];
 extern const struct CMUnitTest ode_graph[N_ODE_GRAPH];

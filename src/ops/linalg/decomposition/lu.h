@@ -38,6 +38,10 @@ adzi_lu adzi_saved_lu(adzi_node *node);
  */
 adz_tensor *adzi_solve_with(const adzi_lu *factors, adz_tensor *a, adz_tensor *b, bool transposed);
 
+/** x = a^-1 b, or a^-T b, as adz_solve computes it. Where a matrix is singular, x is infinite or
+ * NaN, which is no error. */
+adz_tensor *adzi_solve_any(adz_tensor *a, adz_tensor *b, bool transposed);
+
 /**
  * Which row of a each row of l u is.
  *

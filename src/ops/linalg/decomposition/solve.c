@@ -42,6 +42,7 @@ static const adz_field fields[] = { ADZI_FIELD(solve_attr, transposed) };
 typedef struct {
     solve_attr at;
     adzi_lu factors; /* of a; NULL if they are not known yet */
+    bool any;        /* matrices that are singular are no error */
 } solve_arguments;
 
 static adz_status shape_rule(adz_result *x, adz_tensor *const *in, void *block)
@@ -66,7 +67,7 @@ static bool prepare(adzi_call *call, adz_tensor **x, adz_tensor *const *in, void
 {
     solve_arguments *s = block;
     (void)call;
-    if (s->factors.lu == NULL && !adzi_lu_factor("solve", in[0], true, &s->factors)) {
+    if (s->factors.lu == NULL && !adzi_lu_factor("solve", in[0], !s->any, &s->factors)) {
         return false;
     }
     x[1] = s->factors.lu;
@@ -97,13 +98,22 @@ const adzi_op adzi_op_solve = { .name = "solve",
     .shape_rule = shape_rule,
     .strided_inputs = 1u << 0 | 1u << 1 };
 
-adz_tensor *adzi_solve_with(const adzi_lu *factors, adz_tensor *a, adz_tensor *b, bool transposed)
+static adz_tensor *run(solve_arguments arguments, adz_tensor *a, adz_tensor *b)
 {
     static const adzi_steps steps = {
         .check = adzi_check_system, .prepare = prepare, .save = save, .launch = launch, .n_kept = 2
     };
-    solve_arguments arguments = { .at = { transposed }, .factors = *factors };
     return ADZI_RUN_STEPS(&adzi_op_solve, steps, &arguments, a, b);
+}
+
+adz_tensor *adzi_solve_with(const adzi_lu *factors, adz_tensor *a, adz_tensor *b, bool transposed)
+{
+    return run((solve_arguments){ .at = { transposed }, .factors = *factors }, a, b);
+}
+
+adz_tensor *adzi_solve_any(adz_tensor *a, adz_tensor *b, bool transposed)
+{
+    return run((solve_arguments){ .at = { transposed }, .any = true }, a, b);
 }
 
 adz_tensor *adz_solve(adz_tensor *a, adz_tensor *b)
