@@ -71,8 +71,7 @@ static const char help[] =
     "                         processors, divided among the processes of a machine)\n"
     "  --shard                each process keeps only a part of AdamW's state\n"
     "  --fast                 add up gradients in an order that depends on the\n"
-    "                         processes\n"
-    "files\n"
+    "                         processes\n" HELP_NO_CAPTURE_OF_RANKS "files\n"
     "  --save FILE            checkpoint, also at Ctrl-C and SIGTERM\n"
     "                         (char-lm.safetensors; with --load the file that it\n"
     "                         names)\n"
@@ -154,7 +153,7 @@ static const options defaults = {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-enum { N_MODEL = 20, N_SAVED = 36, N_OPTIONS = 51 };
+enum { N_MODEL = 20, N_SAVED = 36, N_OPTIONS = 52 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS]; /* first the options that a checkpoint fixes, then the other ones that
@@ -219,6 +218,7 @@ static option_table table_of(options *o)
         OPTION_CHOICE("window", &o->window, windows),
         OPTION_FLAG("shard", &o->shard),
         OPTION_FLAG("fast", &o->fast),
+        OPTION_FLAG("no-capture", &o->no_capture),
     } };
 }
 

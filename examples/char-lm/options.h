@@ -35,7 +35,7 @@ typedef struct options {
     int64_t stop_after, save_every, length, top_k, threads;
     double temperature, sample_after;
     int window;
-    bool shard, fast;
+    bool shard, fast, no_capture;
     char *loaded; /* the text that the strings of a checkpoint's options point into */
 } options;
 

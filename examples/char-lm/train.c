@@ -22,6 +22,7 @@ typedef struct trainer {
     adz_data_parallel *parallel;
     adz_optimizer *adamw;
     adz_scheduler *cycle; /* NULL without one */
+    steps *each;          /* NULL if steps are not captured */
     int64_t *starts;      /* where the rows of the batch begin in the text */
     double *entropies;    /* cross entropy of each micro-batch, times its weight */
     int64_t step;         /* number of steps that are done */
@@ -51,24 +52,51 @@ static adz_tensor *add_penalties(const options *o, adz_tensor *loss, const adz_v
     return adz_fastai_ar_tar(loss, out, adz_values_get(results, name), o->alpha, o->beta);
 }
 
-/* Returns the loss of a micro-batch, which is to be minimised. Keys, values and states that the
+/* Some rows of a batch: x[rows, context], and y, what follows each token. */
+typedef struct window {
+    adz_tensor *x, *y;
+} window;
+
+static window gather_rows(const trainer *t, int64_t first, int64_t rows)
+{
+    const part *text = &t->c->train, next = { text->ids + 1, text->n - 1 };
+    const int64_t *starts = t->starts + first;
+    return (window){ gather(text, starts, rows, t->o->context),
+        gather(&next, starts, rows, t->o->context) };
+}
+
+/* Returns the loss that is to be minimised, and its cross entropy. Keys, values and states that the
  * network returns as well end here, because the step does not need them. */
+static adz_tensor *losses(const trainer *t, window w, adz_tensor **entropy)
+{
+    adz_values *results = adz_values_new();
+    *entropy = loss_of(run_network(t->network, w.x, results), w.y);
+    adz_tensor *loss = has_penalties(t->o) ? add_penalties(t->o, *entropy, results) : *entropy;
+    adz_values_free(&results);
+    return loss;
+}
+
+/* Returns the loss of a micro-batch. */
 static adz_tensor *forward(trainer *t, const adz_micro_batch *m)
 {
-    const options *o = t->o;
-    const part *text = &t->c->train, next = { text->ids + 1, text->n - 1 };
-    const int64_t *starts = t->starts + m->begin;
     adz_scope *scope = adz_scope_open();
-    adz_values *results = adz_values_new();
-    adz_tensor *x = gather(text, starts, m->count, o->context);
-    adz_tensor *y = gather(&next, starts, m->count, o->context);
-    adz_tensor *loss = loss_of(run_network(t->network, x, results), y);
-    if (has_penalties(o)) {
-        t->entropies[m->index] = m->weight * adz_item(loss);
-        loss = add_penalties(o, loss, results);
+    adz_tensor *entropy, *loss = losses(t, gather_rows(t, m->begin, m->count), &entropy);
+    if (has_penalties(t->o)) {
+        t->entropies[m->index] = m->weight * adz_item(entropy);
     }
-    adz_values_free(&results);
     return adz_scope_return(scope, loss);
+}
+
+/* A step on a batch that is not divided. Returns its cross entropy, without penalties. */
+static adz_tensor *step(adz_tensor *const *batch, void *user)
+{
+    const trainer *t = user;
+    adz_tensor *entropy, *loss = losses(t, (window){ batch[0], batch[1] }, &entropy);
+    adz_backward(loss);
+    adz_clip_grads(adz_module_parameters(t->network), t->o->clip, 2);
+    adz_optimizer_step(t->adamw);
+    adz_optimizer_zero_grad(t->adamw);
+    return entropy;
 }
 
 /* Adds up what the ranks have in `entropies`, in the order of the micro-batches, and clears it. The
@@ -90,13 +118,11 @@ static double sum_entropies(trainer *t)
     return sum;
 }
 
-/* Returns the cross entropy of the batch, without penalties. */
-static double train_step(trainer *t)
+/* Returns the cross entropy of this rank's parts of a batch and of the other ranks' parts. */
+static double make_divided_step(trainer *t, bool starts_again)
 {
     adz_micro_batch m;
     double loss;
-    adz_scope *whole = adz_scope_open();
-    bool starts_again = find_starts(t->o, &t->c->train, t->step, t->starts);
     adz_data_parallel_begin(t->parallel, t->step, t->o->batch);
     while (adz_data_parallel_next(t->parallel, &m)) {
         adz_scope *scope = adz_scope_open();
@@ -113,7 +139,27 @@ static double train_step(trainer *t)
     adz_clip_grad_norm(adz_module_parameters(t->network), t->o->clip, 2);
     set_rate(t->o, t->adamw, t->cycle, t->step);
     adz_data_parallel_step(t->parallel, t->adamw);
-    adz_scope_close(whole);
+    return loss;
+}
+
+static double replay_step(trainer *t, bool starts_again)
+{
+    window w = gather_rows(t, 0, t->o->batch);
+    if (starts_again) {
+        adz_module_reset(t->network);
+    }
+    set_rate(t->o, t->adamw, t->cycle, t->step);
+    return make_whole_step(t->each, t->parallel, t->step, (adz_tensor *[]){ w.x, w.y });
+}
+
+/* Returns the cross entropy of the batch, without penalties. */
+static double train_step(trainer *t)
+{
+    adz_scope *scope = adz_scope_open();
+    const bool starts_again = find_starts(t->o, &t->c->train, t->step, t->starts);
+    const double loss =
+        t->each != NULL ? replay_step(t, starts_again) : make_divided_step(t, starts_again);
+    adz_scope_close(scope);
     return loss;
 }
 
@@ -308,6 +354,7 @@ static trainer make_trainer(const options *o, const corpus *c, adz_module *netwo
 
 static void free_trainer(trainer *t)
 {
+    free_steps(t->each);
     adz_data_parallel_free(&t->parallel);
     adz_scheduler_release(&t->cycle);
     adz_optimizer_release(&t->adamw);
@@ -318,6 +365,7 @@ static void free_trainer(trainer *t)
 void train(const options *o, const corpus *c, adz_module *network)
 {
     trainer t = make_trainer(o, c, network);
+    t.each = new_whole_steps(step, &t, 2, !o->no_capture, o->micro_batches > 1 || o->shard);
     progress bar = progress_begin("step", o->steps);
     bar.first = t.step;
     listen_to_interrupts();

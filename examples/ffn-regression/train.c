@@ -304,7 +304,7 @@ history train(const options *o, const model *m, const problem *p, adz_safetensor
     if (training != NULL) {
         take_up(&t, training, &h);
     }
-    t.each = new_whole_steps(step, &t, 2, !o->no_capture, o->micro_batches);
+    t.each = new_whole_steps(step, &t, 2, !o->no_capture, o->micro_batches > 1);
     progress bar = progress_begin("epoch", o->epochs);
     bar.first = h.count;
     adz_module_train(m->root, true);

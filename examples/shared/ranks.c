@@ -187,11 +187,11 @@ adz_data_parallel *new_parallel(adz_module *network, int64_t micro_batches, int6
 }
 
 steps *new_whole_steps(
-    step_function step, void *user, size_t tensors, bool capture, int64_t micro_batches)
+    step_function step, void *user, size_t tensors, bool capture, bool is_divided)
 {
-    const bool whole = count_ranks() == 1 && micro_batches == 1;
+    const bool whole = count_ranks() == 1 && !is_divided;
     if (capture && !whole) {
-        puts("steps have several parts, so they are not captured, and each is made anew");
+        puts("steps are divided into parts, so they are not captured, and each is made anew");
     }
     return capture && whole ? new_steps(step, user, tensors, true) : NULL;
 }

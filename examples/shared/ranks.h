@@ -50,10 +50,11 @@ void print_ranks(int64_t micro_batches);
     "                         (several processes or micro-batches: always anew)\n"
 
 /* Steps that a plan replays, or NULL if each step is to be made anew: if `capture` is false, or if
- * steps are divided, because gradients of their parts are added up outside of plans. The latter is
- * said on standard output. Batches have `tensors` tensors. */
+ * there are several ranks, or if the program divides its steps or the optimizer's state. A plan
+ * does not hold what is added up or sent between parts, which is said on standard output. Batches
+ * have `tensors` tensors. */
 steps *new_whole_steps(
-    step_function step, void *user, size_t tensors, bool capture, int64_t micro_batches);
+    step_function step, void *user, size_t tensors, bool capture, bool is_divided);
 
 /* Makes a network train on all ranks. All random numbers that it draws follow from the seed. */
 adz_data_parallel *new_parallel(

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from program import PROGRAM, WRAPPER, interrupted, misused, perform, refused, run
+from program import PROGRAM, WRAPPER, interrupted, misused, perform, refused, run, same_without_capture
 
 RESULT = re.compile(r"result: val_loss=(\S+) bpc=(\S+) bigram_loss=(\S+) tokens_per_second=(\S+) seconds=(\S+)$")
 SMALL = ["--layers", "2", "--d-model", "16", "--context", "16", "--batch-size", "4", "--threads", "1"]
@@ -116,6 +116,29 @@ def goes_on_exactly():
         output = run("--load", "part", "--save", "part", "--threads", 1)
         assert "step 5/9" in output
         assert content("part") == content("whole"), f"{arch}: not the same bits"
+
+
+def captured():
+    """Captured steps have the bits of ordinary ones, in trainings that go on, too: dropout, penalties, what networks
+    carry from batch to batch, and streams that begin again."""
+    with open("short", "w", encoding="utf-8") as stream:
+        stream.write("It is a truth universally acknowledged, that a man in want of a wife is. " * 8)
+    for arch in ARCHITECTURES:
+        common = [*SMALL, "--arch", arch, "--data", "short", "--validation", 0.2, "--steps", 12, "--dropout", 0.2,
+                  "--eval-every", 5, "--save-every", 4, "--sample-after", 0, "--save", "steps"]
+        common += ["--alpha", 2, "--beta", 1, "--schedule", "one-cycle"] if arch in ("awd-lstm", "qrnn") else []
+        same_without_capture(["steps"], *common)
+        run(*common)
+        whole = content("steps")
+        for first, then in ([], ["--no-capture"]), (["--no-capture"], []):
+            run(*common, *first, "--stop-after", 6)
+            run(*common, *then, "--load", "steps")
+            assert content("steps") == whole, arch
+    said = "steps are divided into parts, so they are not captured"
+    for more in ["--shard"], ["--micro-batches", 2]:
+        assert said in run(*SMALL, "--steps", 1, *more)
+        assert said not in run(*SMALL, "--steps", 1, "--no-capture", *more)
+    assert said not in run(*SMALL, "--steps", 1, "--fast")
 
 
 def micro_batches():
@@ -346,7 +369,7 @@ def bad_input():
 
 def main():
     checks = [learns, shows_a_sample, shows_samples_while_it_trains, stops_writing, drops_a_byte_order_mark, exports_onnx,
-              goes_on_exactly, micro_batches, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
+              goes_on_exactly, captured, micro_batches, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
               validation_is_new, writes, choices, one_cycle, interrupt, bad_input]
     return perform(checks)
 
