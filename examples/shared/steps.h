@@ -21,9 +21,14 @@ enum { MOST_BATCH_TENSORS = 4 };
 /* Batches have `tensors` tensors. If `capture` is false, each step is an ordinary one. */
 steps *new_steps(step_function step, void *user, size_t tensors, bool capture);
 
-/* Makes a step and returns its loss, borrowed until the next step or the end of the scope. Batches
- * of the first two shapes are replayed: whole ones, and the last one of an epoch. A step on a batch
- * of another shape is an ordinary one. */
+/* Steps on batches of many shapes, such as texts of many lengths. A shape is captured when it comes
+ * for the second time. At most 64 are captured, whose plans take at most 64 MiB; the other steps
+ * are ordinary ones. */
+steps *new_steps_of_many_shapes(step_function step, void *user, size_t tensors, bool capture);
+
+/* Makes a step and returns its loss, borrowed until the next step or the end of the scope. Steps of
+ * new_steps are replayed on batches of the first two shapes: whole ones, and the last one of an
+ * epoch. A step on a batch of another shape is an ordinary one. */
 adz_tensor *make_step(steps *s, adz_tensor *const *batch);
 
 /* NULL is left alone. */

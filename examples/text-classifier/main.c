@@ -103,6 +103,11 @@ static void train_and_report(options *o)
     check_lengths(&m, &p.validation);
     check_lengths(&m, &p.test);
     print_header(name, &m, &p);
+    if (o->frozen > 0 && o->frozen >= o->epochs) {
+        print_text(
+            "--freeze %lld and --epochs %lld: the head alone is trained; more epochs train the encoder, too",
+            (long long)o->frozen, (long long)o->epochs);
+    }
     history h = train(o, &m, &p);
     if (h.interrupted) {
         printf("stopped by %s in epoch %lld\n", interrupt_name(), (long long)h.count);

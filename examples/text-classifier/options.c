@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../pretrained/folder.h"
+#include "../shared/steps.h"
 
 const char program_name[] = "text-classifier";
 
@@ -70,7 +71,9 @@ static const char help[] =
     "  --clip X               largest norm of the gradient, 0 for any (1)\n"
     "  --seed N               of everything that is random (1)\n"
     "  --threads N            threads of large loops (as many as there are\n"
-    "                         processors)\n"
+    "                         processors)\n" HELP_NO_CAPTURE
+    "                         (only --arch transformer is captured, for the lengths\n"
+    "                         that come often; the others carry a state)\n"
     "files\n"
     "  --save FILE            where to save (classifier.safetensors; with --load\n"
     "                         that file; with --pretrained the folder classifier)\n"
@@ -201,6 +204,7 @@ static size_t other_options(options *o, argument *table)
         OPTION_NUMBER("clip", &o->clip, 0, 1e6),
         OPTION_WHOLE("seed", &o->seed, 0, 0x1p53),
         OPTION_WHOLE("threads", &o->threads, 1, 1024),
+        OPTION_FLAG("no-capture", &o->no_capture),
         OPTION_TEXT("load", &o->load),
         OPTION_TEXT("save", &o->save),
         OPTION_TEXT("predict", &o->predict),
@@ -230,6 +234,7 @@ static void check_given(const options *o, argument *table, size_t n)
         { "ffn", attends, "--arch transformer and transformer-xl" },
         { "mask", attends, "--arch transformer and transformer-xl" },
         { "memory", arch == ARCH_TRANSFORMER_XL, "--arch transformer-xl" },
+        { "no-capture", arch == ARCH_TRANSFORMER, "--arch transformer" },
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
         if (!rules[i].used && is_given(table, n, rules[i].name)) {
@@ -253,6 +258,9 @@ static void check_published(const options *o, argument *table, size_t n, size_t 
             usage_error("--pretrained brings the network along; leave out --%s", table[i].name);
         }
     }
+    if (o->no_capture) {
+        usage_error("--no-capture belongs to --arch transformer");
+    }
     for (int i = 0; i < 3; ++i) {
         if (is_given(table, n, of_tokens[i])) {
             usage_error("--pretrained brings the tokens along; leave out --%s", of_tokens[i]);
@@ -274,6 +282,9 @@ static void check_options(const options *o, argument *table, size_t n, size_t n_
 {
     if (o->predict != NULL && o->load == NULL) {
         usage_error("--predict needs --load, the model to predict with");
+    }
+    if (o->predict != NULL && o->no_capture) {
+        usage_error("--no-capture belongs to a training");
     }
     if (o->predict == NULL && is_given(table, n, "output")) {
         usage_error("--output belongs to --predict");

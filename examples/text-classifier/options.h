@@ -45,6 +45,7 @@ typedef struct options {
     int64_t epochs, batch_size;
     double lr, lr_spread, weight_decay, smoothing, clip;
     int64_t seed, threads; /* threads 0: as many as there are processors */
+    bool no_capture;
 
     const char *load, *save, *predict, *output, *history;
 } options;

@@ -8,6 +8,7 @@
 
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
+#include "../shared/steps.h"
 #include "pretrained.h"
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
@@ -69,6 +70,7 @@ typedef struct trainer {
     adz_optimizer *adam;
     adz_scheduler *cycle;
     int head; /* the optimizer's group of the head */
+    steps *each;
 } trainer;
 
 /* The number of batches of an epoch. A last batch of a single text is left out, because batch norm
@@ -143,25 +145,42 @@ static void prepare(trainer *t, int64_t first, int64_t epochs)
 
 static void finish(trainer *t)
 {
+    free_steps(t->each);
     adz_scheduler_release(&t->cycle);
     adz_optimizer_release(&t->adam);
 }
 
 /* ---- epochs ---------------------------------------------------------------------------------- */
 
-static double train_batch(const trainer *t, const size_t *order, size_t n)
+/* A step on texts and their labels. */
+static adz_tensor *step(adz_tensor *const *batch, void *user)
 {
-    adz_module_zero_grad(t->m->root);
-    adz_tensor *labels;
-    adz_tensor *scores = scores_of(t->m, make_batch(&t->p->train, order, n, &labels));
-    adz_tensor *loss =
-        adz_fastai_label_smoothing_cross_entropy(scores, labels, t->o->smoothing, ADZ_REDUCE_MEAN);
+    const trainer *t = user;
+    adz_tensor *scores = scores_of(t->m, batch[0]);
+    adz_tensor *loss = adz_fastai_label_smoothing_cross_entropy(
+        scores, batch[1], t->o->smoothing, ADZ_REDUCE_MEAN);
     adz_backward(loss);
     if (t->o->clip > 0) {
-        adz_clip_grad_norm(adz_module_parameters(t->m->root), t->o->clip, 2);
+        adz_clip_grads(adz_module_parameters(t->m->root), t->o->clip, 2);
     }
     adz_optimizer_step(t->adam);
-    return adz_item(loss);
+    adz_module_zero_grad(t->m->root);
+    return loss;
+}
+
+/* Plans are made for the transformer. Other encoders of this program forget their state before each
+ * batch, which replaces what the plan of another length has made, and ends that plan. A published
+ * encoder spends its time in products, and the plan of one length would take hundreds of
+ * megabytes. */
+static bool is_captured(const trainer *t)
+{
+    return !t->o->no_capture && !t->m->published && t->m->network.arch == ARCH_TRANSFORMER;
+}
+
+static double train_batch(const trainer *t, const size_t *order, size_t n)
+{
+    adz_tensor *labels, *ids = make_batch(&t->p->train, order, n, &labels);
+    return adz_item(make_step(t->each, (adz_tensor *[]){ ids, labels }));
 }
 
 /* Trains an epoch and returns the mean loss, or NaN if Ctrl-C came before the first batch ended. */
@@ -215,6 +234,7 @@ static epoch_record run_epoch(const trainer *t, int64_t epoch)
 static void run_cycle(trainer *t, int64_t first, int64_t epochs, history *h, progress *bar)
 {
     prepare(t, first, epochs);
+    t->each = new_steps_of_many_shapes(step, t, 2, is_captured(t));
     for (int64_t i = 0; i < epochs && !h->interrupted; ++i) {
         epoch_record record = run_epoch(t, h->count + 1);
         h->interrupted = is_interrupted();

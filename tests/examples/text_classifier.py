@@ -14,7 +14,7 @@ import signal
 import struct
 import sys
 
-from program import LEARNING, interrupted, misused, optional_path, perform, refused, run
+from program import LEARNING, interrupted, misused, optional_path, perform, refused, run, same_without_capture
 
 CHAR_LM = optional_path(2)
 RESULT = re.compile(r"result: accuracy=(\S+) bag_accuracy=\S+ best_possible=(\S+) seconds=(\S+)$")
@@ -346,8 +346,21 @@ def bad_options():
     assert "--lr-spread" in run("--help")
 
 
+def captured():
+    """Captured steps have the bits of ordinary ones, for texts of many lengths and a last batch of few texts."""
+    common = [*SMALL, "--arch", "transformer", "--heads", 2, "--examples", 200, "--batch-size", 16, "--epochs", 7,
+              "--save", "s.st", "--history", "s.csv"]
+    same_without_capture(["s.st", "s.csv"], *common, "--dropout", 0.5, "--bptt", 9)
+    same_without_capture(["s.st", "s.csv"], *common, "--freeze", 3, "--lr-spread", 2, "--label-smoothing", 0.1, "--clip", 0)
+    said = "--freeze 3 and --epochs 3: the head alone is trained; more epochs train the encoder, too"
+    small = [*SMALL, "--examples", 60, "--freeze", 3]
+    assert said in run(*small, "--epochs", 3) and "the head alone is trained" not in run(*small, "--epochs", 4)
+    misused("--no-capture belongs to --arch transformer", "--no-capture", "--arch", "qrnn")
+    misused("--no-capture belongs to a training", "--load", "s", "--predict", "t.csv", "--no-capture")
+
+
 def main():
-    checks = [grammar, *([attention] if LEARNING else []), choices, interrupt, saves_where_it_came_from, keeps_what_it_reads,
+    checks = [grammar, captured, *([attention] if LEARNING else []), choices, interrupt, saves_where_it_came_from, keeps_what_it_reads,
               says_before_training, bad_tables, bad_models, bad_options]
     if CHAR_LM:
         checks.insert(3, transfer)
