@@ -18,6 +18,15 @@ bool ends_with(const char *path, const char *ending)
     return size >= n && strcmp(path + size - n, ending) == 0;
 }
 
+void check_model_path(const char *path)
+{
+    if (is_folder(path) && ends_with(path, ".gguf")) {
+        fail(
+            "%s is a folder, but a name that ends in .gguf stands for one file; name the file in it, or give the folder another name",
+            path);
+    }
+}
+
 static const char *skip_space(const char *at)
 {
     return at + strspn(at, " \t\r\n");

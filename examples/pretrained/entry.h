@@ -21,4 +21,8 @@ bool entry_is_set(const char *folder, const char *file, const char *name);
 /* True if the path ends with these letters, as a file that is named by its kind does. */
 bool ends_with(const char *path, const char *ending);
 
+/* Ends the program for a folder whose name ends in .gguf, which adz_pretrained_open takes for one
+ * file. */
+void check_model_path(const char *path);
+
 #endif

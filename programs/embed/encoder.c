@@ -49,6 +49,7 @@ static void check_model(const encoder *e, const char *folder)
 
 encoder open_encoder(const char *folder, int64_t max_length)
 {
+    check_model_path(folder);
     if (entry_is_set(folder, of_sentences, "do_lower_case")) {
         fail("%s/%s: do_lower_case is set, which embed does not know", folder, of_sentences);
     }

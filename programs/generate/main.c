@@ -63,6 +63,7 @@ static language_model open_model(const options *o)
 {
     adz_pretrained_options p = ADZ_PRETRAINED_OPTIONS;
     p.as_stored = true; /* nothing is trained, so half precision and Q8_0 stay as they are */
+    check_model_path(o->model);
     language_model m = { .module = adz_pretrained_open(o->model, &p) };
     if (!model_gives(m.module, "logits")) {
         fail("%s: a %s is no language model, and writes no text; embed makes vectors with it",
@@ -170,9 +171,12 @@ static void write_texts(const language_model *m, const options *o, const prompts
     }
     adz_generator_free(&generator);
     const int64_t later = made - (int64_t)p->count; /* without each text's first token */
-    remark("%lld token%s of prompts in %.2f s; %lld token%s of text, %.1f tokens a second",
-        (long long)read, plural(read), before, (long long)made, plural(made),
-        after > 0 ? (double)later / after : 0);
+    char speed[64] = "";
+    if (later > 0 && after > 0) {
+        snprintf(speed, sizeof speed, ", %.1f tokens a second", (double)later / after);
+    }
+    remark("%lld token%s of prompts in %.2f s; %lld token%s of text%s", (long long)read,
+        plural(read), before, (long long)made, plural(made), speed);
 }
 
 int main(int argc, char **argv)

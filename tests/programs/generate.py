@@ -39,6 +39,8 @@ def small_model():
     saved, said = texts("small", *asked)
     assert saved == direct and saved[0].startswith(PROMPTS[0]) and len(saved[0]) > len(PROMPTS[0]), (saved, direct)
     assert re.search(r"3 tokens of prompts in \S+ s; 20 tokens of text, \S+ tokens a second", said), said
+    _, said = texts("small", "--prompt", PROMPTS[0], "--tokens", 1)
+    assert re.search(r"; 1 token of text$", said.rstrip()) and "a second" not in said, said  # the first token has no rate
     plain, _ = texts("--steps", 2, "--tokens", 3)
     assert plain[0].startswith("Mr. Bingley"), plain
 
@@ -149,6 +151,8 @@ def bad_input():
     refused("a BertModel is no language model", os.path.join(GOLDEN, "bert"), "--prompt", "a")
     refused("tokenizer.json cannot be read", os.path.join(GOLDEN, "gpt2"), "--prompt", "a")
     refused("bad.gguf", "bad.gguf", "--tokenizer", "small", "--prompt", "a")
+    os.mkdir("folder.gguf")
+    refused("folder.gguf is a folder, but a name that ends in .gguf stands for one file", "folder.gguf", "--prompt", "a")
     refused("prompt 2 has no tokens", "small", "--prompt", "a", "--prompt", "")
     with open("/dev/full", "w", encoding="ascii") as full:
         done = subprocess.run([*WRAPPER, PROGRAM, "small", "--prompt", "a", "--tokens", "5"], stdout=full, stderr=subprocess.PIPE,
