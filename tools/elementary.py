@@ -25,14 +25,7 @@ TYPES = {"f64": "double", "f32": "float"}
 FLOATS = ["dot", "exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "gelu", "softplus"]
 
 # What both forms have alike, with the words of each form.
-WORDS = {"f64": {"NUMBER": "double", "BITS": "uint64_t",
-                 "NOTE": """ Inlined into a loop over short rows, gcc takes the
- * loop for its vectors, and gathers their elements one by one.""",
-                 "APART": """#if defined __GNUC__ && !defined __clang__
-static double @dot(const double *a, const double *b, int n) __attribute__((noinline));
-#endif
-
-"""}, "f32": {"NUMBER": "float", "BITS": "uint32_t", "NOTE": "", "APART": ""}}
+WORDS = {"f64": {"NUMBER": "double", "BITS": "uint64_t"}, "f32": {"NUMBER": "float", "BITS": "uint32_t"}}
 SHARED = {
     "bits": """/* The bits of x. */
 static BITS @bits(NUMBER x)
@@ -55,8 +48,13 @@ static BITS @bits(NUMBER x)
     return u.value;
 }
 """,
-    "dot": """/* The sum of a[i] * b[i], in eight lanes.NOTE */
-APARTstatic NUMBER @dot(const NUMBER *a, const NUMBER *b, int n)
+    "dot": """/* The sum of a[i] * b[i], in eight lanes. Inlined into a loop over short rows, gcc takes the
+ * loop for its vectors, and gathers their elements one by one. */
+#if defined __GNUC__ && !defined __clang__
+static NUMBER @dot(const NUMBER *a, const NUMBER *b, int n) __attribute__((noinline));
+#endif
+
+static NUMBER @dot(const NUMBER *a, const NUMBER *b, int n)
 {
     NUMBER lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, rest = 0;
     int i = 0;
@@ -295,6 +293,12 @@ def table(found, form):
     return [texts[name] for name in done]
 
 
+def inlined(text):
+    """A function of floats is a few lines, and a loop becomes vector code only if nothing is called in it. Those of
+    doubles have branches, so they would only make files larger."""
+    return re.sub(r"^static (?=(?:float|int32_t|uint32_t) @(?!dot\b)\w+\()", "static inline ", text, flags=re.M)
+
+
 def main():
     folder, form, output = sys.argv[1:4]
     found = table(rows(read(folder, form), form), form)
@@ -302,6 +306,7 @@ def main():
     with open(output, "w", encoding="utf-8") as file:
         file.write("/* Made by tools/elementary.py from src/tensor/kernel. */\n#include <stdint.h>\n")
         for text in found:
+            text = inlined(text) if form == "f32" else text
             file.write("\n" + text.replace("@", prefix))
 
 

@@ -192,6 +192,23 @@ static bool has_exact_functions(const adzi_c99 *c)
     return false;
 }
 
+/* If the file has functions, promises that no program catches floating-point exceptions. */
+static void add_promise(const adzi_text *functions, adzi_text *file)
+{
+    bool some = false;
+    for (int i = 0; i < COUNT && !some; ++i) {
+        some = functions[i].length > 0;
+    }
+    if (some) {
+        adzi_text_add(file,
+            "/* gcc makes no vector code of loops in which a division that is not needed could raise an\n"
+            " * exception. */\n"
+            "#if defined __GNUC__ && !defined __clang__ && defined __OPTIMIZE__\n"
+            "#pragma GCC optimize(\"no-trapping-math\")\n"
+            "#endif\n\n");
+    }
+}
+
 /* A function stands behind those that it calls in the table, so that the last ones are expanded
  * first: that notes which of the others they need. */
 void adzi_c99_functions(adzi_c99 *c, adzi_text *file)
@@ -208,6 +225,7 @@ void adzi_c99_functions(adzi_c99 *c, adzi_text *file)
             "#error \"-ffast-math breaks the functions of doubles below; compile without it\"\n"
             "#endif\n\n");
     }
+    add_promise(expanded, file);
     for (int i = 0; i < COUNT; ++i) {
         if (expanded[i].failed) {
             file->failed = true;

@@ -191,9 +191,21 @@ static void name_term(char term[40], const char *k, int64_t from, int t)
     }
 }
 
+/* What the sum for an element of y begins with. */
+static void begin_sum(const product *p, const char *row, const char *column, adzi_text *sum)
+{
+    char y[TEXT], bias[TEXT];
+    element(p, Y, row, column, y);
+    bias_text(p, row, column, bias);
+    const char *both = p->accumulate && bias[0] != '\0' ? " + " : "";
+    const char *none = p->accumulate || bias[0] != '\0' ? "" : "0";
+    adzi_text_format(sum, "%s%s%s%s", p->accumulate ? y : "", both, bias, none);
+}
+
 /* Adds terms to row i of y, `count` at once in their order: each is a factor of a times a row of b.
- */
-static void print_terms(const product *p, const char *i, int64_t from, int64_t below, int count)
+ * With `alone` they are all terms. */
+static void print_terms(
+    const product *p, const char *i, int64_t from, int64_t below, int count, bool alone)
 {
     adzi_c99 *c = p->c;
     char k[24], j[4], term[40], y[TEXT], a[TEXT], b[TEXT];
@@ -209,12 +221,17 @@ static void print_terms(const product *p, const char *i, int64_t from, int64_t b
     }
     const bool columns = adzi_c99_loop_over(c, p->n, j);
     element(p, Y, i, j, y);
+    if (alone) {
+        begin_sum(p, i, j, &sum);
+    } else {
+        adzi_text_add(&sum, y);
+    }
     for (int t = 0; t < count; ++t) {
         name_term(term, loop ? k : "", from, t);
         element(p, B, term, j, b);
         adzi_text_format(&sum, " + factor%d * %s", t, b);
     }
-    adzi_c99_line(c, "%s = %s%s;", y, y, adzi_text_get(&sum));
+    adzi_c99_line(c, "%s = %s;", y, adzi_text_get(&sum));
     if (sum.failed) {
         adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
     }
@@ -231,6 +248,12 @@ static void print_rows(const product *p)
     char i[4], j[4], y[TEXT], bias[TEXT];
     const int64_t many = p->k / TERMS * TERMS;
     const bool rows = adzi_c99_loop_over(c, p->m, i);
+    const bool alone = p->k > 0 && p->k <= TERMS;
+    if (alone) {
+        print_terms(p, i, 0, p->k, (int)p->k, true);
+        close_loop(c, rows);
+        return;
+    }
     if (!p->accumulate || p->operand[BIAS] != NULL) {
         const bool first = adzi_c99_loop_over(c, p->n, j);
         element(p, Y, i, j, y);
@@ -239,10 +262,10 @@ static void print_rows(const product *p)
         close_loop(c, first);
     }
     if (many > 0) {
-        print_terms(p, i, 0, many, TERMS);
+        print_terms(p, i, 0, many, TERMS, false);
     }
     if (many < p->k) {
-        print_terms(p, i, many, p->k, 1);
+        print_terms(p, i, many, p->k, 1, false);
     }
     close_loop(c, rows);
 }
