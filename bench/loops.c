@@ -12,7 +12,8 @@
  *   kalman         the likelihood of 500 measurements by a Kalman filter of 4 states, with the
  *                  gradient by two parameters, f64
  *
- * The floor of the GRU's forwards and of the pendulum is C that bench/loops_by_hand.c has. */
+ * The floor of the GRU's forwards and of the pendulum is C that bench/loops_by_hand.c has. With
+ * --written the row is written as C and compiled. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "loops_by_hand.h"
 #include "start.h"
 #include "steps.h"
+#include "written_row.h"
 
 enum { UNITS = 32, STEPS = 1000, MEASUREMENTS = 500 };
 
@@ -229,24 +231,34 @@ static void make_kepler(loops *l, int64_t bodies)
  * parameters are the logarithms of two variances, of the accelerations and of the measurements. */
 typedef struct {
     adz_tensor *f, *q, *noise; /* F[4, 4], Q[4, 4] and the variance of what is measured, [2, 2] */
+    adz_tensor *signs;         /* of the cofactors, [2, 2] */
 } system_of_filter;
+
+/* The inverse of s[2, 2] by its cofactors, as bench/loops.py does for all sides, and its
+ * determinant. */
+static adz_tensor *invert(const system_of_filter *system, adz_tensor *s, adz_tensor **det)
+{
+    adz_tensor *cofactors = adz_mul(adz_flip(s, ADZ_ALL_DIMS), system->signs); /* s is symmetric */
+    *det = adz_sum(
+        adz_mul(adz_narrow(s, 0, 0, 1), adz_narrow(cofactors, 0, 0, 1)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return adz_div(cofactors, *det);
+}
 
 /* The carries are the mean [4, 1] and the covariance [4, 4] of the states. The first two of them
  * are measured. The result is the cost of the measurement z. */
 static adz_status filter_step(adz_tensor **results, adz_tensor *const *in, void *user)
 {
     const system_of_filter *system = user;
-    adz_tensor *f = system->f, *z = in[2], *m = adz_matmul(f, in[0]);
+    adz_tensor *f = system->f, *z = in[2], *m = adz_matmul(f, in[0]), *det;
     adz_tensor *p = adz_add(adz_matmul(adz_matmul(f, in[1]), adz_transpose(f, 0, 1)), system->q);
     adz_tensor *hp = adz_narrow(p, 0, 0, 2); /* [2, 4] */
-    adz_tensor *s = adz_add(adz_narrow(hp, 1, 0, 2), system->noise);
     adz_tensor *v = adz_sub(z, adz_narrow(m, 0, 0, 2));
-    adz_tensor *both[] = { hp, v };
-    adz_tensor *solved = adz_solve(s, adz_cat(both, 2, 1)); /* S^-1 [H P, v] */
-    adz_tensor *sv = adz_narrow(solved, 1, 4, 1);
-    results[0] = adz_add(m, adz_matmul(adz_transpose(hp, 0, 1), sv));
-    results[1] = adz_sub(p, adz_matmul(adz_transpose(hp, 0, 1), adz_narrow(solved, 1, 0, 4)));
-    results[2] = adz_add(adz_sum(adz_mul(v, sv), ADZ_ALL_DIMS, ADZ_DROPDIM), adz_log(adz_det(s)));
+    adz_tensor *inverse = invert(system, adz_add(adz_narrow(hp, 1, 0, 2), system->noise), &det);
+    adz_tensor *gain = adz_matmul(adz_transpose(hp, 0, 1), inverse);
+    results[0] = adz_add(m, adz_matmul(gain, v));
+    results[1] = adz_sub(p, adz_matmul(gain, hp));
+    results[2] = adz_add(
+        adz_sum(adz_mul(v, adz_matmul(inverse, v)), ADZ_ALL_DIMS, ADZ_DROPDIM), adz_log(det));
     return results[2] != NULL ? ADZ_OK : adz_error_code();
 }
 
@@ -255,7 +267,9 @@ static adz_tensor *kalman_gradient(void *user)
     loops *l = user;
     system_of_filter s = { .f = adz_narrow(l->constants, 0, 0, 4),
         .q = adz_mul(adz_exp(l->p[0]), adz_narrow(l->constants, 0, 4, 4)),
-        .noise = adz_mul(adz_exp(l->p[1]), adz_eye(2, 2, ADZ_F64)) };
+        .noise = adz_mul(adz_exp(l->p[1]), adz_eye(2, 2, ADZ_F64)),
+        .signs = adz_sub(
+            adz_mul_number(adz_eye(2, 2, ADZ_F64), 2), adz_ones(ADZ_SHAPE(2, 2), ADZ_F64)) };
     adz_tensor *start[] = { adz_zeros(ADZ_SHAPE(4, 1), ADZ_F64), adz_eye(4, 4, ADZ_F64) };
     adz_tensor *found[3];
     return adz_scan(filter_step, &s, start, 2, &l->x, 1, 1, NULL, found) == ADZ_OK
@@ -333,10 +347,52 @@ static void check_floor(loops *l)
     }
 }
 
+/* Removes the option --written. Returns whether it was there. */
+static bool take_written(int *argc, char **argv)
+{
+    int left = 0;
+    for (int i = 0; i < *argc; ++i) {
+        if (strcmp(argv[i], "--written") != 0) {
+            argv[left++] = argv[i];
+        }
+    }
+    const bool found = left < *argc;
+    *argc = left;
+    return found;
+}
+
+/* The rounds of what a row computes, by one of its three ways. */
+static int run_rounds(const char *name, const step_options *o, loops *l, bool written)
+{
+    adz_tensor *inputs[] = { l->p[0], l->p[1], l->x, l->constants };
+    size_t n = 0;
+    for (int i = 0; i < 4; ++i) {
+        if (inputs[i] != NULL) {
+            inputs[n++] = inputs[i];
+        }
+    }
+    if (written) {
+        written_row row;
+        step_options own = *o;
+        make_written_row(&row, l->compute, l, inputs, n);
+        run_written_row(&row);
+        own.first_loss = written_value(&row);
+        const int status = run_step_rounds(name, &own, run_written_row, &row, l->floor, l);
+        free(row.result);
+        return status;
+    }
+    adz_plan *plan = o->captured ? adz_plan_new(l->compute, l, NULL) : NULL;
+    const int status = run_step_rounds(
+        name, o, plan != NULL ? run_plan : run_step, plan != NULL ? (void *)plan : l, l->floor, l);
+    adz_plan_free(&plan);
+    return status;
+}
+
 int bench_loops(int argc, char **argv)
 {
     step_options o;
     loops l = { 0 };
+    const bool written = take_written(&argc, argv);
     if (argc < 1 || !read_step_options(argc - 1, argv + 1, &o) || !make(&l, argv[0])) {
         return EXIT_FAILURE;
     }
@@ -353,10 +409,7 @@ int bench_loops(int argc, char **argv)
     o.first_loss = first_value(&l);
     check_floor(&l);
     adz_set_num_threads((int)o.threads);
-    adz_plan *plan = o.captured ? adz_plan_new(l.compute, &l, NULL) : NULL;
-    const int status = run_step_rounds(argv[0], &o, plan != NULL ? run_plan : run_step,
-        plan != NULL ? (void *)plan : &l, l.floor, &l);
-    adz_plan_free(&plan);
+    const int status = run_rounds(argv[0], &o, &l, written);
     adz_tensor **kept[] = { &l.p[0], &l.p[1], &l.x, &l.constants };
     for (int i = 0; i < 4; ++i) {
         adz_release(kept[i]);

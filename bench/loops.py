@@ -2,9 +2,10 @@
 """Compares loops of many small steps with jitted JAX and PyTorch, round by round in turn, on one thread.
 
     loops.py ADZE_BENCH [--row gru1-forward,gru1,gru16-forward,gru16,pendulum,kepler8,kepler10000,kalman]
-             [--sides jax,jax-0.4.31] [--rounds 7] [--json]
+             [--sides jax,jax-0.4.31] [--rounds 7] [--least] [--json]
 
-bench/loops.c describes the rows, and bench/loops_by_hand.c is the floor of some. JAX loops by lax.scan and
+bench/loops.c describes the rows, and bench/loops_by_hand.c is the floor of some. The side "written" is the row as
+the C that adze writes, compiled by cc -O3 -march=native. JAX loops by lax.scan and
 lax.while_loop; its side takes the unrolling of 1 or 4 steps that is faster. The side "torch" is PyTorch's loop in
 Python, which torch.compile would unroll. If the first values of the sides differ, the script ends with 1. Only the
 ratios mean something, because other work on the machine slows all sides.
@@ -206,7 +207,7 @@ def main():
     if sys.argv[1:2] == ["--side"]:
         return peer_side(*sys.argv[2:5])
     return sides.main(__file__, __doc__.splitlines()[0], STEPS,
-                      lambda row: {"tolerance": TOLERANCE[row], "captured": True, "least": "by hand"},
+                      lambda row: {"tolerance": TOLERANCE[row], "captured": True, "least": "by hand", "written": True},
                       lambda program, row: [program, "loops", row, "--rounds", "--json", "--steps", str(STEPS[row][0])],
                       names=("jax", "jax-0.4.31"))
 

@@ -59,7 +59,7 @@ static int usage(int status)
         "       adze-bench deep [--ops N] [--json]      a chain of N additions\n"
         "       adze-bench derivatives jacobian|jacobians|hvp|pinn [--steps N] [--captured] [--rounds]\n"
         "                [--start FILE] [--json]  derivatives that solvers need\n"
-        "       adze-bench loops ROW [--steps N] [--captured] [--rounds] [--start FILE] [--json]\n"
+        "       adze-bench loops ROW [--steps N] [--captured|--written] [--rounds] [--start FILE] [--json]\n"
         "                loops of many small steps, which bench/loops.c names\n"
         "       adze-bench ffn-step [--batch N] [--seq N] [--d-model N] [--d-ff N] [--depth N] [--gated]\n"
         "                [--activation relu|gelu|silu] [--dropout P] [--optimizer sgd|adamw]\n"

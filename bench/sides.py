@@ -59,14 +59,18 @@ def begin(script, command, row, names, facts):
         first = {"adze": sides["adze"].ask("first")["first_loss"]}
         if facts["captured"]:
             sides["captured"] = Side([*command, "--captured"])
+        if facts.get("written"):
+            sides["written"] = Side([*command, "--written"])
+            first["written"] = sides["written"].ask("first")["first_loss"]
         for name in names:
             sides[name] = Side([interpreter(name), script, "--side", name, row, start])
             first[name] = sides[name].ask("first")["first_loss"]
     return sides, first
 
 
-def compare(script, command, row, names, rounds, facts):
-    """Runs rounds in turn and returns the median of each side. The script ends if the first values differ."""
+def compare(script, command, row, names, rounds, facts, least=False):
+    """Runs rounds in turn and returns the median of each side, or its shortest time. The script ends if the first
+    values differ."""
     sides, first = begin(script, command, row, names, facts)
     if not all(abs(value - first["adze"]) <= facts["tolerance"] * abs(first["adze"]) for value in first.values()):
         sys.exit(f"{row}: the sides differ: {first}")
@@ -75,13 +79,14 @@ def compare(script, command, row, names, rounds, facts):
     for _ in range(rounds):
         for name, side in sides.items():
             answer = side.ask("round")
-            times[name].append(answer["median_us"])
+            times[name].append(answer["min_us" if least else "median_us"])
             if "by_hand_us" in answer:
-                floor.append(answer["by_hand_us"])
+                floor.append(answer["by_hand_min_us" if least else "by_hand_us"])
     for side in sides.values():
         side.end()
-    found = {name: round(statistics.median(values), 3) for name, values in times.items()}
-    return {"row": row, **found, **({facts["least"]: round(statistics.median(floor), 3)} if floor else {})}
+    middle = min if least else statistics.median
+    found = {name: round(middle(values), 3) for name, values in times.items()}
+    return {"row": row, **found, **({facts["least"]: round(middle(floor), 3)} if floor else {})}
 
 
 def report(found, names, least):
@@ -89,8 +94,8 @@ def report(found, names, least):
     own = "captured" if "captured" in found else "adze"
     floor = f"; {found[own] / found[least]:.2f} of its {least}" if least in found else ""
     print(", ".join(f"{name} {value} us" for name, value in found.items() if name != "row"))
-    captured = f", captured {best / found['captured']:.2f} times" if "captured" in found else ""
-    print(f"{found['row']}: {best / found['adze']:.2f} times as fast as the best peer{captured}{floor}", flush=True)
+    ways = "".join(f", {way} {best / found[way]:.2f} times" for way in ("captured", "written") if way in found)
+    print(f"{found['row']}: {best / found['adze']:.2f} times as fast as the best peer{ways}{floor}", flush=True)
 
 
 def answer(row, steps, first, step):
@@ -101,19 +106,21 @@ def answer(row, steps, first, step):
 
 def main(script, description, rows, facts_of, command_of, names=ALL, extra=lambda row: ()):
     """The comparison that a script's command line asks for. `facts_of` gives the facts of a row: tolerance, whether
-    it can be captured, and the name of its floor."""
+    it can be captured, whether it can be written as C, and the name of its floor."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("program")
     parser.add_argument("--row", default=",".join(rows))
     parser.add_argument("--sides", default=",".join(names))
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--least", action="store_true", help="shortest times instead of medians, for busy machines")
     parser.add_argument("--json", action="store_true", help="one object per row")
     arguments = parser.parse_args()
     for row in arguments.row.split(","):
         facts = facts_of(row)
         sides = there(arguments.sides.split(",")) + [name for name in extra(row) if
                                                      importlib.util.find_spec(name) is not None]
-        found = compare(script, command_of(arguments.program, row), row, sides, arguments.rounds, facts)
+        found = compare(script, command_of(arguments.program, row), row, sides, arguments.rounds, facts,
+                        arguments.least)
         if arguments.json:
             print(json.dumps(found), flush=True)
         else:
