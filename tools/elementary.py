@@ -66,9 +66,10 @@ static NUMBER @dot(const NUMBER *a, const NUMBER *b, int n)
     for (; i < n; ++i) {
         rest += a[i] * b[i];
     }
-    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-               ((lane[1] + lane[5]) + (lane[3] + lane[7]))) +
-           rest;
+    for (int k = 0; k < 4; ++k) {
+        lane[k] += lane[k + 4];
+    }
+    return ((lane[0] + lane[2]) + (lane[1] + lane[3])) + rest;
 }
 """,
 }
