@@ -7,7 +7,8 @@
 FOLDER is all-MiniLM-L6-v2 as it is published: its forward is computed for 16 texts of 128 tokens ("embed"). A Llama of the shape
 of SmolLM2-135M, with random weights, goes on greedily after a prompt of 512 tokens: in f32 and bf16 beside transformers, from
 one GGUF file in f16 and Q8_0 beside llama.cpp. The time of a prompt is that of its first token, and the time of a token is the
-rest over their number. Least times count, and the ratios are those of the peer's time over adze's. "read" is the time that
+rest over their number. Least times count, by the clock and of the processor; the latter depend less on what else runs, for
+one thread. The ratios are those of the peer's time over adze's. "read" is the time that
 reading as many bytes as the weights have takes once. Needs torch, transformers, onnxruntime and gguf; --llama names the
 Python of an environment with llama-cpp-python (CMAKE_ARGS=-DGGML_NATIVE=on pip install --no-binary llama-cpp-python ...). Sides
 whose results differ end the comparison, except those of Q8_0, for which llama.cpp rounds activations to 8 bits, too.
@@ -158,11 +159,11 @@ def answer(what, side, path, threads, count):
         run = GENERATIONS[side](path, threads)
         ways = {'first': lambda: run(8), 'prompt': lambda: run(1), 'step': lambda: run(1 + count)}
     for line in sys.stdin:
-        start = time.perf_counter()
+        start, of_all = time.perf_counter(), time.process_time()
         value = ways[line.strip()]()
-        seconds = time.perf_counter() - start
+        seconds, of_all = time.perf_counter() - start, time.process_time() - of_all
         value = value if isinstance(value, list) else [value]
-        print(' '.join(f'{v:.9g}' for v in value) if line.strip() == 'first' else f'{seconds:.6f}', flush=True)
+        print(' '.join(f'{v:.9g}' for v in value) if line.strip() == 'first' else f'{seconds:.6f} {of_all:.6f}', flush=True)
 
 
 def load():
@@ -170,7 +171,7 @@ def load():
 
 
 def measure(what, names, path, o, kinds, rounds):
-    """The least times of all sides by kind, after a check of their first results."""
+    """The least times of all sides by kind, by the clock and of the processor, after a check of their first results."""
     python = {'llama.cpp': o.llama}
     sides = {name: turns.Side([python.get(name, sys.executable), __file__, 'side', what, name, str(path), str(o.threads),
                                str(o.tokens)], o.threads) for name in names}
@@ -183,18 +184,20 @@ def measure(what, names, path, o, kinds, rounds):
         print(f'{what}: other tokens: {first}')
         if what != 'q8_0':
             sys.exit(1)
-    least = {name: dict.fromkeys(kinds, float('inf')) for name in names}
+    least = {name: {kind: (float('inf'), float('inf')) for kind in kinds} for name in names}
     for _ in range(rounds):
         for name, side in sides.items():
             for kind in kinds if name != 'read' else ['step']:
-                least[name][kind] = min(least[name][kind], side.step(kind)[0])
+                least[name][kind] = tuple(map(min, least[name][kind], side.step(kind)))
     for side in sides.values():
         side.end()
     return least
 
 
 def show(what, name, o, part, mine, ours):
-    print(f'{what:8} {name:12} {o.threads} threads  {part:24} {1e3 * mine:9.2f} ms  {mine / ours:5.2f}  load {load()}', flush=True)
+    """Times by the clock and of the processor, and their ratios to adze's."""
+    columns = '  '.join(f'{1e3 * m:9.2f} ms {m / a:5.2f}' for m, a in zip(mine, ours))
+    print(f'{what:6} {name:12} {o.threads} threads  {part:24} clock {columns} processor  load {load()}', flush=True)
 
 
 def embed(o):
@@ -213,7 +216,7 @@ def generate(kind, o):
         else:
             pretrained_files.write_folder(path, kind)
         least = measure(kind, names, path, o, ['prompt', 'step'], o.rounds)
-    token = {name: (t['step'] - t['prompt']) / o.tokens for name, t in least.items()}
+    token = {name: [(s - p) / o.tokens for s, p in zip(t['step'], t['prompt'])] for name, t in least.items()}
     token['read'] = least['read']['step']
     for name in names:
         if name != 'read':

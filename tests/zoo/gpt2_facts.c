@@ -174,6 +174,44 @@ static void embeddings_are_dropped(void **state)
     adz_module_release(&m);
 }
 
+/* In training attention loses probabilities, and attention and the feed-forward network lose
+ * results: where all are lost, attention returns the bias of its last layer, which is 0, and a
+ * block its input. */
+static void attention_and_results_are_dropped(void **state)
+{
+    (void)state;
+    for (int masked = 0; masked < 2; ++masked) {
+        adz_gpt2_options o = tiny();
+        o.attn_pdrop = 1;
+        adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3, 4), ADZ_F32);
+        adz_module *m = adz_gpt2_attention_new(4, 5, true, &o);
+        if (masked != 0) { /* another mask takes another way */
+            adz_fill_(adz_module_get_buffer(m, "bias"), 1);
+        }
+        adz_values *in = adz_values_new(), *out = adz_values_new();
+        adz_values_add(in, "x", x);
+        for (int trains = 1; trains >= 0; --trains) {
+            adz_module_train(m, trains != 0);
+            adz_values_clear(out);
+            assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+            assert_true(all_are(adz_values_at(out, 0), 0) == (trains != 0));
+        }
+        adz_module_release(&m);
+        o.attn_pdrop = 0;
+        o.resid_pdrop = 1;
+        m = adz_gpt2_block_new(5, true, &o);
+        for (int trains = 1; trains >= 0; --trains) {
+            adz_module_train(m, trains != 0);
+            adz_values_clear(out);
+            assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+            assert_true(adz_equal(adz_values_at(out, 0), x) == (trains != 0));
+        }
+        adz_values_free(&in);
+        adz_values_free(&out);
+        adz_module_release(&m);
+    }
+}
+
 /* ---- refusals ------------------------------------------------------------------------------- */
 
 static void bad_sizes_are_refused(void **state)
@@ -213,6 +251,12 @@ static void bad_sizes_are_refused(void **state)
     o = tiny();
     o.embd_pdrop = -0.5;
     expect_no_module(adz_gpt2_model_new(&o), "p is -0.5");
+    o = tiny();
+    o.attn_pdrop = 1.5;
+    expect_no_module(adz_gpt2_model_new(&o), "attn_pdrop is 1.5");
+    o = tiny();
+    o.resid_pdrop = -1;
+    expect_no_module(adz_gpt2_model_new(&o), "resid_pdrop is -1");
     o = tiny();
     o.n_layer = -1;
     expect_no_module(adz_gpt2_lm_head_model_new(&o), "n_layer is -1");
@@ -398,7 +442,7 @@ static void the_smallest_parts_are_made(void **state)
     expect_error(ADZ_ERR_DTYPE, "adz_gpt2_attention_new: parameters are float32 or float64");
 }
 
-const struct CMUnitTest gpt2_facts[18] = {
+const struct CMUnitTest gpt2_facts[19] = {
     TEST(conv1d_starts_as_in_gpt2),
     TEST(conv1d_takes_any_rank),
     TEST(a_past_continues),
@@ -412,6 +456,7 @@ const struct CMUnitTest gpt2_facts[18] = {
     TEST(labels_give_the_loss),
     TEST(ids_have_any_rank),
     TEST(embeddings_are_dropped),
+    TEST(attention_and_results_are_dropped),
     TEST(bad_sizes_are_refused),
     TEST(bad_inputs_are_refused),
     TEST(bad_inputs_and_pasts_of_models_are_refused),

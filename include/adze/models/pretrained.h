@@ -26,8 +26,7 @@
  * and returns "logits" [B, L or T, V] and "last_hidden_state" [B, T, D].
  *
  * GPT2LMHeadModel is the network of adze/zoo/gpt2.h. Its call takes and returns the same, but its
- * attention_mask may hide nothing. In training it has no dropout of attention and residuals
- * (attn_pdrop, resid_pdrop).
+ * attention_mask may hide nothing.
  *
  * Encoders: BertModel (BERT, MiniLM), RobertaModel, DistilBertModel. A call takes "input_ids"
  * i64[B, T], and may take "attention_mask" [B, T], "token_type_ids" i64[B, T] and "position_ids"

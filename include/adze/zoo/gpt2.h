@@ -147,7 +147,11 @@ typedef struct adz_gpt2_options {
     adz_dtype dtype;           /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
     double embd_pdrop;         /**< probability of zeroing a value of the embeddings' sum, in
                                   [0, 1]; 0, which the reference has no layer for */
-    adz_generator *generator; /**< for that dropout, stays the caller's; NULL for the default one */
+    adz_generator *generator;  /**< for dropout, stays the caller's; NULL for the default one */
+    double attn_pdrop;         /**< probability of zeroing a probability of attention, in [0, 1]; 0,
+                                  which the reference has no layer for */
+    double resid_pdrop; /**< probability of zeroing a result of attention or of the feed-forward
+                           network, in [0, 1]; 0, which the reference has no layer for */
 } adz_gpt2_options;
 
 /** The defaults. */
@@ -156,7 +160,8 @@ typedef struct adz_gpt2_options {
         ADZ_MEMBER(size, sizeof(adz_gpt2_options)), ADZ_MEMBER(vocab_size, 50257),                 \
             ADZ_MEMBER(n_positions, 1024), ADZ_MEMBER(n_ctx, 1024), ADZ_MEMBER(n_embd, 768),       \
             ADZ_MEMBER(n_layer, 12), ADZ_MEMBER(n_head, 12), ADZ_MEMBER(layer_norm_epsilon, 1e-5), \
-            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(embd_pdrop, 0), ADZ_MEMBER(generator, NULL)     \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(embd_pdrop, 0), ADZ_MEMBER(generator, NULL),    \
+            ADZ_MEMBER(attn_pdrop, 0), ADZ_MEMBER(resid_pdrop, 0)                                  \
     }
 
 /**
@@ -170,12 +175,12 @@ ADZ_API void adz_gpt2_options_init(adz_gpt2_options *options, size_t size);
 /**
  * The feed-forward network inside GPT-2.
  *
- *     y = c_proj(gelu(c_fc(x))), gelu with tanh
+ *     y = dropout(c_proj(gelu(c_fc(x)))), gelu with tanh
  *
  * x and y are [..., n_embd].
  *
  * @param n_state  hidden features, 1 or more; blocks have 4 n_embd
- * @param options  n_embd and dtype are read; NULL for the defaults
+ * @param options  n_embd, resid_pdrop, generator and dtype are read; NULL for the defaults
  * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
  * or ADZ_ERR_MEMORY recorded
  */
@@ -187,7 +192,7 @@ ADZ_API adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *op
  *
  *     q, k, v = c_attn(x) in heads;  k, v = past k and v, then these;
  *     s = q k^T, over sqrt(D / H) if scale, and -1e10 where the key comes later than the query;
- *     y = c_proj(softmax(s) v)
+ *     y = dropout(c_proj(dropout(softmax(s)) v)), by resid_pdrop and attn_pdrop
  *
  * The call takes x[B, T, D] and, second or as "past", past[2, B, H, P, D/H], keys first; it gives
  * y[B, T, D] and "present"[2, B, H, P + T, D/H], without a past a view of c_attn's result. The mask
@@ -197,7 +202,8 @@ ADZ_API adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *op
  * @param n_ctx    the longest P + T, 1 or more
  * @param scale    whether scores are divided by the root of a head's width (the reference's
  *                 default: false; its model says true)
- * @param options  n_head and dtype are read; NULL for the defaults
+ * @param options  n_head, attn_pdrop, resid_pdrop, generator and dtype are read; NULL for the
+ *                 defaults
  * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
  * or ADZ_ERR_MEMORY recorded
  */
@@ -214,7 +220,8 @@ ADZ_API adz_module *adz_gpt2_attention_new(
  * @param n_ctx    the longest text, past included, 1 or more
  * @param scale    whether scores are divided by the root of a head's width (the reference's
  *                 default: false; its model says true)
- * @param options  n_embd, n_head, layer_norm_epsilon and dtype are read; NULL for the defaults
+ * @param options  n_embd, n_head, layer_norm_epsilon, attn_pdrop, resid_pdrop, generator and dtype
+ *                 are read; NULL for the defaults
  * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
  * or ADZ_ERR_MEMORY recorded
  */

@@ -21,7 +21,7 @@ enum { MOST_POSITIONS = 8192, MOST_MASKED = 1 << 28 };
 
 typedef struct {
     int64_t vocab_size, n_positions, n_embd, n_layer, n_head, n_inner;
-    double layer_norm_epsilon, embd_pdrop;
+    double layer_norm_epsilon, embd_pdrop, attn_pdrop, resid_pdrop;
     bool tie_word_embeddings;
 } gpt2_config;
 
@@ -36,17 +36,18 @@ static const adz_field rows[] = {
     ADZ_FIELD(gpt2_config, n_inner, .value = 0, ADZ_BELOW(0, 0x1p31)),
     ADZ_FIELD(gpt2_config, layer_norm_epsilon, .value = 1e-5, ADZ_CLOSED(0, 1)),
     ADZ_FIELD(gpt2_config, embd_pdrop, .value = 0.1, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(gpt2_config, attn_pdrop, .value = 0.1, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(gpt2_config, resid_pdrop, .value = 0.1, ADZ_CLOSED(0, 1)),
     ADZ_FIELD(gpt2_config, tie_word_embeddings, .value = true),
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 static bool read_config(const models_json *config, gpt2_config *c)
 {
-    /* The dropouts of attention and residuals act in training only, where the stack has none. */
     static const char *const others[] = { "activation_function", "add_cross_attention", "n_ctx",
-        "attn_pdrop", "resid_pdrop", "reorder_and_upcast_attn", "scale_attn_by_inverse_layer_idx",
-        "scale_attn_weights", "summary_activation", "summary_first_dropout",
-        "summary_proj_to_labels", "summary_type", "summary_use_proj", NULL };
+        "reorder_and_upcast_attn", "scale_attn_by_inverse_layer_idx", "scale_attn_weights",
+        "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
+        "summary_use_proj", NULL };
     adz_activation activation;
     *c = (gpt2_config){ 0 };
     if (!adzi_models_config_read(config, rows, N_ROWS, c) ||
@@ -249,6 +250,8 @@ static adz_module *stack_new(models_weights *w, const char *body, const gpt2_con
     o.n_head = c->n_head;
     o.layer_norm_epsilon = c->layer_norm_epsilon;
     o.embd_pdrop = c->embd_pdrop;
+    o.attn_pdrop = c->attn_pdrop;
+    o.resid_pdrop = c->resid_pdrop;
     o.dtype = w->dtype;
     adz_generator *generator = adz_default_generator();
     const adz_generator_state before = adz_generator_get_state(generator);

@@ -6,6 +6,7 @@
 #include "adze/ops/arithmetic.h"
 #include "adze/ops/attention.h"
 #include "adze/ops/compare.h"
+#include "adze/ops/dropout.h"
 #include "adze/ops/linalg.h"
 #include "adze/ops/shape.h"
 #include "gpt2/gpt2.h"
@@ -14,11 +15,13 @@
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
-enum { C_ATTN, C_PROJ }; /* children */
+enum { C_ATTN, C_PROJ, DROPOUT }; /* children; DROPOUT only where it may zero something */
 
 typedef struct {
     int64_t features, heads, n_ctx;
     bool scale;
+    double attn_pdrop;
+    adz_generator *generator; /* for attn_pdrop */
 } attention_state;
 
 /* Adds to `odd` the number of elements in which the mask differs from a causal one. */
@@ -53,27 +56,31 @@ static bool is_causal(adz_tensor *mask, int64_t n_ctx, int64_t queries, int64_t 
 /* Attention under any mask, computed as the original code does: hidden scores become -1e10. A query
  * whose keys are all hidden therefore weights all of them equally. */
 static adz_tensor *attend_masked(
-    adz_tensor *mask, adz_tensor *q, adz_tensor *k, adz_tensor *v, double scale)
+    adz_tensor *mask, adz_tensor *q, adz_tensor *k, adz_tensor *v, const adz_attention_options *o)
 {
     int64_t queries = adz_tensor_size(q, 2), keys = adz_tensor_size(k, 2);
-    adz_tensor *scores = adz_mul_number(adz_matmul(q, adz_transpose(k, 2, 3)), scale);
+    adz_tensor *scores = adz_mul_number(adz_matmul(q, adz_transpose(k, 2, 3)), o->scale);
     mask = adz_narrow(adz_narrow(mask, 2, keys - queries, queries), 3, 0, keys);
     scores = adz_masked_fill(scores, adz_eq_number(mask, 0), -1e10);
-    return adz_matmul(adz_softmax(scores, -1), v);
+    adz_tensor *p = adz_dropout(adz_softmax(scores, -1), o->dropout_p, o->training, o->generator);
+    return adz_matmul(p, v);
 }
 
-/* softmax(q k^T * scale) v under the mask. The queries are the last positions of the keys, so they
- * use the last rows of the mask. */
+/* dropout(softmax(q k^T * scale)) v under the mask. The queries are the last positions of the keys,
+ * so they use the last rows of the mask. */
 static adz_tensor *attend(adz_module *self, adz_tensor *q, adz_tensor *k, adz_tensor *v)
 {
     const attention_state *state = zoo_state(self);
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
     o.is_causal = true;
+    o.dropout_p = state->attn_pdrop;
+    o.training = adz_module_is_training(self);
+    o.generator = state->generator;
     o.scale = state->scale ? 1 / sqrt((double)adz_tensor_size(q, 3)) : 1;
     adz_tensor *mask = adz_module_buffer_at(self, 0);
     return is_causal(mask, state->n_ctx, adz_tensor_size(q, 2), adz_tensor_size(k, 2))
                ? adz_scaled_dot_product_attention(q, k, v, &o)
-               : attend_masked(mask, q, k, v, o.scale);
+               : attend_masked(mask, q, k, v, &o);
 }
 
 /* Checks the sizes of x and past, and that both together have at most n_ctx positions. */
@@ -143,6 +150,9 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
     }
     adz_tensor *y = adzi_zoo_merge_heads(attend(self, qkv[0], qkv[1], qkv[2]));
     y = adz_module_forward(zoo_child(self, C_PROJ), y);
+    if (adz_module_child_count(self) > DROPOUT) {
+        y = adz_module_forward(zoo_child(self, DROPOUT), y);
+    }
     adz_status status = adz_values_add(out, "", y);
     return status == ADZ_OK ? adz_values_add(out, "present", present) : status;
 }
@@ -150,6 +160,7 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
 static const adz_field attention_fields[] = {
     ADZ_FIELD_AS(attention_state, heads, "n_head", ADZ_FIELD_I64, .value = 0),
     ADZ_FIELD(attention_state, scale, .value = 0),
+    ADZ_FIELD(attention_state, attn_pdrop, .shown = ADZ_SHOWN_CHANGED),
 };
 
 static const adz_module_type attention_type = {
@@ -192,10 +203,12 @@ adz_module *adz_gpt2_attention_new(
     adz_module *self = adz_module_new(&attention_type, sizeof(attention_state));
     bool good = self != NULL;
     if (good) {
-        *(attention_state *)zoo_state(self) = (attention_state){ nx, o.n_head, n_ctx, scale };
+        *(attention_state *)zoo_state(self) =
+            (attention_state){ nx, o.n_head, n_ctx, scale, o.attn_pdrop, o.generator };
         good = add_mask(self, n_ctx, o.dtype) &&
                adzi_gpt2_add_conv1d(self, "c_attn", 3 * nx, nx, o.dtype) &&
-               adzi_gpt2_add_conv1d(self, "c_proj", nx, nx, o.dtype);
+               adzi_gpt2_add_conv1d(self, "c_proj", nx, nx, o.dtype) &&
+               adzi_gpt2_add_dropout(self, o.resid_pdrop, o.generator);
     }
     return adzi_zoo_or_free(good, self);
 }

@@ -104,9 +104,16 @@ bool adzi_gpt2_add_norm(adz_module *self, const char *name, const adz_gpt2_optio
     return adz_module_add_child(self, name, adz_gpt2_layer_norm_new(o->n_embd, &norm)) != NULL;
 }
 
+bool adzi_gpt2_add_dropout(adz_module *self, double p, adz_generator *generator)
+{
+    adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
+    o.generator = generator;
+    return p == 0 || adz_module_add_child(self, "dropout", adz_dropout_new(p, &o)) != NULL;
+}
+
 /* ---- feed-forward networks ------------------------------------------------------------------ */
 
-enum { C_FC, C_PROJ, ACT, DROPOUT }; /* children; DROPOUT only in the FeedForward of the notes */
+enum { C_FC, C_PROJ, ACT, DROPOUT }; /* children; DROPOUT only where it may zero something */
 
 /* c_proj(act(c_fc(x))), followed by dropout if there is one. */
 static adz_tensor *mlp_forward(adz_module *self, adz_tensor *x)
@@ -148,7 +155,9 @@ adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)
     if (!adzi_gpt2_options(op, &o, options) || !adz_check_size(op, "n_state", n_state, 1)) {
         return NULL;
     }
-    return mlp_new(&mlp_type, o.n_embd, n_state, ADZ_GELU_TANH, o.dtype);
+    adz_module *self = mlp_new(&mlp_type, o.n_embd, n_state, ADZ_GELU_TANH, o.dtype);
+    return adzi_zoo_or_free(
+        self != NULL && adzi_gpt2_add_dropout(self, o.resid_pdrop, o.generator), self);
 }
 
 static const adz_field notes_fields[] = {

@@ -20,4 +20,8 @@ bool adzi_gpt2_add_conv1d(
  * error recorded. */
 bool adzi_gpt2_add_norm(adz_module *self, const char *name, const adz_gpt2_options *o);
 
+/** Adds a child "dropout", which zeroes values with a probability, unless that is 0; false with the
+ * error recorded. */
+bool adzi_gpt2_add_dropout(adz_module *self, double p, adz_generator *generator);
+
 #endif

@@ -22,6 +22,8 @@ static const adz_field fields[] = {
     ADZ_FIELD(adz_gpt2_options, layer_norm_epsilon, .value = 1e-5, ADZ_AT_LEAST(0)),
     ADZ_FIELD_PARAMETER_DTYPE(adz_gpt2_options),
     ADZ_FIELD(adz_gpt2_options, embd_pdrop, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_gpt2_options, attn_pdrop, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_gpt2_options, resid_pdrop, ADZ_CLOSED(0, 1)),
 };
 
 ADZ_OPTIONS_TABLE(adz_gpt2_options, ADZ_GPT2_OPTIONS, fields)
