@@ -17,12 +17,12 @@ CALLBACKS = {'adz_lr_lambda': 'adzp_on_epoch', 'adz_distance_function': 'adzp_on
 OPTION_CALLBACKS = {'adz_generate_function': 'adzp_on_generated'}
 # Functions that may take long whatever the size of their arguments: they release the interpreter's lock.
 LONG = re.compile(r'adz_(module_(forward|call_named|copy|to|store_weights|reset_parameters)|optimizer_step|plan_run|'
-                  r'standardizer_fit|averaged_model_update|tokenizer_build|onnx_load|pretrained_(open|save|encode|tokenizer_open)|generate|plan_run_batches|odeint_events)')
+                  r'standardizer_fit|averaged_model_update|tokenizer_build|onnx_load|pretrained_(open|save|encode|tokenizer_open)|generate|plan_run_batches|odeint_events|checkpoint_(snapshot|restore))')
 
 
 # Functions that change gradients or parameters: one thread at a time calls them.
 TRAINS = re.compile(r'adz_(optimizer_(step|zero_grad|fill_grad_zero|add_param_group)|plan_run(_batches)?|module_(fill_)?grad_zero|module_zero_grad|'
-                    r'clip_grad\w+|checkpoint_(load|save)|module_to|averaged_model_update|tensor_set_grad)')
+                    r'clip_grad\w+|checkpoint_(load|save|snapshot|restore)|module_to|averaged_model_update|tensor_set_grad)')
 
 
 # Structs of functions that a backward calls again.
@@ -405,7 +405,7 @@ class Function:
             return self.passed.append(f'&f_{name}')
         if p['nullable']:
             return self.passed.append('NULL')
-        if self.name.endswith('_load'): # it says what is to be filled, such as a model from a file
+        if self.name.endswith(('_load', '_restore')): # it says what is to be filled, such as a model from a file
             self.struct(p)
             counters = [f for f in fields[1:] if f['type'] == 'int64_t']
             values = ', '.join(f'"{f["name"]}", PyLong_FromLongLong(o_{name}.{f["name"]})' for f in counters)

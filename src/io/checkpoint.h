@@ -43,12 +43,18 @@
 /** NAME: the size of a buffer for one of these names. NUMBERS: the numbers of a loader. */
 enum { ADZI_CHECKPOINT_NAME = 40, ADZI_LOADER_NUMBERS = 4 };
 
-/** Adds what adz_checkpoint_save writes of a run without data-parallel training. Messages name that
- * function. */
-adz_status adzi_checkpoint_collect(const adz_checkpoint *c, adz_safetensors *file);
+/** Why data-parallel training has no checkpoints in memory: the end of a message. */
+#define ADZI_CHECKPOINT_BY_FILES                                                           \
+    "ranks gather their parts in a file, by adz_checkpoint_save, and adz_checkpoint_load " \
+    "reads them"
+
+/** Adds what adz_checkpoint_save writes of a run without data-parallel training. The tensors are
+ * those of the run and no copies. */
+adz_status adzi_checkpoint_collect(const char *op, const adz_checkpoint *c, adz_safetensors *file);
 
 /** Adds the kind and the groups of an optimizer as metadata. */
-adz_status adzi_checkpoint_add_groups(adz_safetensors *file, const adz_optimizer *optimizer);
+adz_status adzi_checkpoint_add_groups(
+    const char *op, adz_safetensors *file, const adz_optimizer *optimizer);
 
 /** Checks the caller's struct. ADZ_ERR_NULL if a list or a scheduler is NULL. ADZ_ERR_STATE if the
  * optimizer is divided among ranks and `parallel` does not say which, or in the middle of a step.

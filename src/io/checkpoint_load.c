@@ -1,6 +1,6 @@
-/* Loading a checkpoint completely or not at all. Everything that can fail is read and checked
- * first, into a `plan`. With data-parallel training the ranks then agree that all of them have a
- * plan. Last come the changes, which cannot fail. */
+/* Loading a checkpoint, from a file or from memory, completely or not at all. Everything that can
+ * fail is read and checked first, into a `plan`. With data-parallel training the ranks then agree
+ * that all of them have a plan. Last come the changes, which cannot fail. */
 #include <errno.h>
 #include <jansson.h>
 #include <stddef.h>
@@ -23,12 +23,12 @@
 #include "tensor/copy.h"
 #include "adze/options.h"
 
-static const char op[] = "adz_checkpoint_load";
-
 /* A checkpoint that has been read and checked, and not yet applied. */
 typedef struct plan {
-    adz_checkpoint parts; /* the caller's struct */
-    adz_safetensors *file;
+    const char *op, *from;           /* the public function; "file" or "collection" */
+    adz_checkpoint parts;            /* the caller's struct */
+    const adz_safetensors *file;     /* `read`, or the caller's */
+    adz_safetensors *read;           /* from the path */
     adz_state_dict *given, *targets; /* the model's tensors: in the file; in the model itself */
     adz_state_dict *optimizer;       /* the file's tensors "state. ..." */
     json_t *groups;                  /* {"name": ..., "param_groups": ...} */
@@ -49,7 +49,7 @@ static adz_status read_number(plan *p, const char *key, int64_t *value)
     *value = text != NULL && text[0] >= '0' && text[0] <= '9' ? strtoll(text, &end, 10) : 0;
     return end != NULL && *end == '\0' && errno == 0
                ? ADZ_OK
-               : adzi_error(op, ADZ_ERR_FORMAT, "its %s is no number", key);
+               : adzi_error(p->op, ADZ_ERR_FORMAT, "its %s is no number", key);
 }
 
 /* Finds a tensor [n] of the dtype, which has 8 bytes per element. NULL with the error recorded if
@@ -58,12 +58,14 @@ static const adz_tensor *find_numbers(plan *p, const char *name, adz_dtype dtype
 {
     size_t position = adzi_safetensors_find(p->file, name);
     if (position == p->file->n_tensors) {
-        return adzi_fail(op, ADZ_ERR_STATE, "the file has no %s; it was saved without one", name);
+        return adzi_fail(
+            p->op, ADZ_ERR_STATE, "the %s has no %s; it was saved without one", p->from, name);
     }
     const adz_tensor *t = p->file->tensors[position].tensor;
     if (t->dtype != dtype || t->rank != 1 || t->sizes[0] != (int64_t)n) {
-        return adzi_fail(op, ADZ_ERR_STATE, "%s is %s%s in the file, and should be %s[%zu]", name,
-            adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), adz_dtype_name(dtype), n);
+        return adzi_fail(p->op, ADZ_ERR_STATE, "%s is %s%s in the %s, and should be %s[%zu]", name,
+            adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), p->from, adz_dtype_name(dtype),
+            n);
     }
     return t;
 }
@@ -74,12 +76,12 @@ static adz_status read_epoch(plan *p)
     const char *version = adz_safetensors_get_metadata(p->file, ADZI_CHECKPOINT_MARK);
     bool drawn = version != NULL && strcmp(version, ADZI_CHECKPOINT_DRAWN) == 0;
     if (version == NULL || (!drawn && strcmp(version, ADZI_CHECKPOINT_VERSION) != 0)) {
-        return adzi_error(op, ADZ_ERR_FORMAT,
+        return adzi_error(p->op, ADZ_ERR_FORMAT,
             version == NULL ? "it is no checkpoint; weights alone are read by adz_module_load"
                             : "it is a checkpoint of a later version");
     }
     if (drawn && p->parts.loader != NULL) {
-        return adzi_error(op, ADZ_ERR_UNSUPPORTED,
+        return adzi_error(p->op, ADZ_ERR_UNSUPPORTED,
             "its loader's position counts batches of an order that an earlier version drew, which is gone; load it with loader = NULL, which restores all other parts, and begin an epoch");
     }
     adz_status status = read_number(p, "epoch", &p->parts.epoch);
@@ -96,7 +98,7 @@ static adz_status plan_model(plan *p)
     }
     adz_load_options options = ADZ_LOAD_OPTIONS;
     options.prefix = ADZI_CHECKPOINT_MODEL;
-    p->given = adzi_module_pick(op, p->parts.model, &options, p->file);
+    p->given = adzi_module_pick(p->op, p->parts.model, &options, p->file);
     p->targets = p->given != NULL ? adz_module_state_dict(p->parts.model) : NULL;
     if (p->targets == NULL) {
         return adz_error_code();
@@ -113,18 +115,19 @@ static adz_status plan_optimizer(plan *p)
     }
     const char *text = adz_safetensors_get_metadata(p->file, ADZI_CHECKPOINT_OPTIMIZER);
     if (text == NULL) {
-        return adzi_error(op, ADZ_ERR_STATE, "the file has no optimizer; it was saved without one");
+        return adzi_error(
+            p->op, ADZ_ERR_STATE, "the %s has no optimizer; it was saved without one", p->from);
     }
     json_error_t error;
     p->groups = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     const char *name = json_string_value(json_object_get(p->groups, "name"));
     if (p->groups == NULL || name == NULL) {
         return adzi_error(
-            op, ADZ_ERR_FORMAT, "its optimizer is not what adz_checkpoint_save wrote");
+            p->op, ADZ_ERR_FORMAT, "its optimizer is not what adz_checkpoint_save wrote");
     }
     if (strcmp(name, adz_optimizer_name(p->parts.optimizer)) != 0) {
-        return adzi_error(op, ADZ_ERR_STATE, "the file's optimizer is a %s, this one a %s",
-            adzi_show(&shown, name), adz_optimizer_name(p->parts.optimizer));
+        return adzi_error(p->op, ADZ_ERR_STATE, "the %s's optimizer is a %s, this one a %s",
+            p->from, adzi_show(&shown, name), adz_optimizer_name(p->parts.optimizer));
     }
     p->optimizer = adz_state_dict_new();
     adz_status status = adzi_status(p->optimizer);
@@ -150,8 +153,8 @@ static adz_status plan_scheduler(plan *p, size_t index)
     snprintf(name, sizeof name, ADZI_CHECKPOINT_SCHEDULER, index);
     const char *kind = adz_safetensors_get_metadata(p->file, name);
     if (kind != NULL && strcmp(kind, adz_scheduler_name(scheduler)) != 0) {
-        return adzi_error(op, ADZ_ERR_STATE, "%s is a %s in the file, here a %s", name,
-            adzi_show(&shown, kind), adz_scheduler_name(scheduler));
+        return adzi_error(p->op, ADZ_ERR_STATE, "%s is a %s in the %s, here a %s", name,
+            adzi_show(&shown, kind), p->from, adz_scheduler_name(scheduler));
     }
     const adz_tensor *t =
         find_numbers(p, name, ADZ_F64, adz_scheduler_get_state(scheduler, NULL, 0));
@@ -160,7 +163,7 @@ static adz_status plan_scheduler(plan *p, size_t index)
     }
     return adzi_scheduler_fits(scheduler, (const double *)(const void *)t->data, (size_t)t->numel)
                ? ADZ_OK
-               : adzi_error(op, ADZ_ERR_FORMAT, "%s is no state of a %s", name,
+               : adzi_error(p->op, ADZ_ERR_FORMAT, "%s is no state of a %s", name,
                      adz_scheduler_name(scheduler));
 }
 
@@ -183,7 +186,7 @@ static adz_status plan_loader(plan *p)
     uint64_t n[ADZI_LOADER_NUMBERS];
     memcpy(n, t->data, sizeof n);
     p->position = (adz_loader_position){ n[0], n[1], (int64_t)n[2], (int64_t)n[3] };
-    return adzi_loader_check_position(op, p->parts.loader, &p->position);
+    return adzi_loader_check_position(p->op, p->parts.loader, &p->position);
 }
 
 static adz_status check_all(plan *p)
@@ -199,7 +202,7 @@ static adz_status check_all(plan *p)
     status = status == ADZ_OK ? plan_loader(p) : status;
     status = status == ADZ_OK ? plan_optimizer(p) : status;
     return status == ADZ_OK && p->parts.parallel != NULL
-               ? adzi_carried_read(op, &p->carried, p->parts.parallel, p->file)
+               ? adzi_carried_read(p->op, &p->carried, p->parts.parallel, p->read)
                : status;
 }
 
@@ -210,7 +213,7 @@ static void commit_model(const plan *p)
     for (size_t i = 0; p->targets != NULL && i < adz_state_dict_count(p->targets); ++i) {
         adz_tensor *to = adz_state_dict_at(p->targets, i);
         adzi_copy(to, adz_state_dict_get(p->given, adz_state_dict_name_at(p->targets, i)));
-        adzi_written(to, op);
+        adzi_written(to, p->op);
     }
 }
 
@@ -249,21 +252,27 @@ static bool check_behind_door(void *state)
     return p->status == ADZ_OK;
 }
 
-/* Reads the file and checks all of it. Errors begin with the file's path. */
+/* Checks all of the file. Errors begin with the path. */
+static adz_status check_at(plan *p, const char *path)
+{
+    const adzi_door door = { .op = p->op, .path = path };
+    p->status = ADZ_ERR_MEMORY; /* unless the door opens */
+    adzi_through_door(&door, check_behind_door, p);
+    return p->status;
+}
+
+/* Reads the file and checks it. */
 static adz_status make_plan(plan *p, const char *path)
 {
     adzi_shown shown;
     /* A rank of several maps the file, and reads only the parts that it needs. */
     adz_safetensors_options o = ADZ_SAFETENSORS_OPTIONS;
     o.map = p->parts.parallel != NULL && adz_group_size(p->parts.parallel->group) > 1;
-    p->file = adz_safetensors_load(path, &o);
+    p->file = p->read = adz_safetensors_load(path, &o);
     if (p->file == NULL) {
         return adz_error_code();
     }
-    const adzi_door door = { .op = op, .path = adzi_show(&shown, path) };
-    p->status = ADZ_ERR_MEMORY; /* unless the door opens */
-    adzi_through_door(&door, check_behind_door, p);
-    return p->status;
+    return check_at(p, adzi_show(&shown, path));
 }
 
 static void end_plan(plan *p)
@@ -274,7 +283,7 @@ static void end_plan(plan *p)
     json_decref(p->groups);
     adzi_restore_free(&p->restore);
     adzi_carried_end(&p->carried);
-    adz_safetensors_free(&p->file);
+    adz_safetensors_free(&p->read);
 }
 
 /* Says what the file holds: all of its names and metadata. */
@@ -297,43 +306,92 @@ static void describe(adzi_group_call *call, const plan *p)
 static adz_status plan_all(plan *p, const char *path)
 {
     adz_data_parallel *parallel = p->parts.parallel;
-    if (parallel != NULL && !adzi_may_agree(op, parallel->group)) {
+    if (parallel != NULL && !adzi_may_agree(p->op, parallel->group)) {
         return adzi_pending();
     }
-    adz_status status = parallel != NULL ? adzi_pending() : adzi_refused(op);
+    adz_status status = parallel != NULL ? adzi_pending() : adzi_refused(p->op);
     if (status == ADZ_OK && path == NULL) {
-        status = adzi_error_null(op, "path");
+        status = adzi_error_null(p->op, "path");
     }
-    status = status == ADZ_OK ? adzi_checkpoint_check(op, &p->parts) : status;
+    status = status == ADZ_OK ? adzi_checkpoint_check(p->op, &p->parts) : status;
     status = status == ADZ_OK ? make_plan(p, path) : status;
     if (parallel != NULL) {
         adzi_group_call call = { .operation = ADZI_GROUP_CALL_LOAD };
         if (status == ADZ_OK) {
             describe(&call, p);
         }
-        status = adzi_agree(op, parallel->group, &call);
+        status = adzi_agree(p->op, parallel->group, &call);
     }
+    return status;
+}
+
+/* Fills the plan's parts by the caller's struct. */
+static adz_status take_parts(plan *p, const adz_checkpoint *checkpoint)
+{
+    p->parts = (adz_checkpoint)ADZ_CHECKPOINT;
+    if (checkpoint == NULL) {
+        return adzi_error_null(p->op, "checkpoint");
+    }
+    return ADZ_OPTIONS_READ(p->op, ADZ_CHECKPOINT, &p->parts, checkpoint) ? ADZ_OK
+                                                                          : adz_error_code();
+}
+
+/* Applies a plan that was made, says epoch and step, and ends the plan. */
+static adz_status finish(plan *p, adz_status status, adz_checkpoint *checkpoint)
+{
+    if (status == ADZ_OK) {
+        commit(p);
+    }
+    if (status == ADZ_OK && checkpoint->size >= offsetof(adz_checkpoint, parallel)) {
+        checkpoint->epoch = p->parts.epoch;
+        checkpoint->step = p->parts.step;
+    }
+    end_plan(p);
     return status;
 }
 
 adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
-    plan p = { .parts = ADZ_CHECKPOINT };
-    if (checkpoint == NULL) {
-        return adzi_error_null(op, "checkpoint");
-    }
-    if (!ADZ_OPTIONS_READ(op, ADZ_CHECKPOINT, &p.parts, checkpoint)) {
+    plan p = { .op = "adz_checkpoint_load", .from = "file" };
+    const adz_status status = take_parts(&p, checkpoint);
+    return status == ADZ_OK ? finish(&p, plan_all(&p, path), checkpoint) : status;
+}
+
+/* ---- in memory ------------------------------------------------------------------------------ */
+
+/* Checks what a file's reader has checked of a file. */
+static adz_status check_collection(const plan *p)
+{
+    if (!adzi_check_handle(p->op, "collection", p->file)) {
         return adz_error_code();
     }
-    const adz_status status = plan_all(&p, path);
-    if (status == ADZ_OK) {
-        commit(&p);
+    if (p->parts.parallel != NULL) {
+        return adzi_error(
+            p->op, ADZ_ERR_UNSUPPORTED, "`parallel` is set; %s", ADZI_CHECKPOINT_BY_FILES);
     }
-    if (status == ADZ_OK && checkpoint->size >= offsetof(adz_checkpoint, parallel)) {
-        checkpoint->epoch = p.parts.epoch;
-        checkpoint->step = p.parts.step;
+    for (size_t i = 0; i < p->file->n_tensors; ++i) {
+        adzi_shown shown;
+        const adzi_named *entry = &p->file->tensors[i];
+        if (!adz_tensor_is_contiguous(entry->tensor)) {
+            return adzi_error(p->op, ADZ_ERR_ARGUMENT,
+                "%s is not contiguous; add adz_contiguous of it to the collection",
+                adzi_show(&shown, entry->name));
+        }
     }
-    end_plan(&p);
-    return status;
+    return adzi_checkpoint_check(p->op, &p->parts);
+}
+
+adz_status adz_checkpoint_restore(adz_checkpoint *checkpoint, const adz_safetensors *collection)
+{
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
+    plan p = { .op = "adz_checkpoint_restore", .from = "collection", .file = collection };
+    adz_status status = take_parts(&p, checkpoint);
+    if (status != ADZ_OK) {
+        return status;
+    }
+    status = adzi_refused(p.op);
+    status = status == ADZ_OK ? check_collection(&p) : status;
+    status = status == ADZ_OK ? check_at(&p, "the collection") : status;
+    return finish(&p, status, checkpoint);
 }

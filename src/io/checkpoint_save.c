@@ -12,9 +12,8 @@
 #include "io/safetensors.h"
 #include "io/scattered.h"
 #include "optim/optimizer.h"
+#include "tensor/copy.h"
 #include "adze/options.h"
-
-static const char op[] = "adz_checkpoint_save";
 
 ADZ_OPTIONS_INIT(adz_checkpoint_init, adz_checkpoint, ADZ_CHECKPOINT)
 
@@ -55,7 +54,7 @@ adz_status adzi_checkpoint_check(const char *which, const adz_checkpoint *c)
 }
 
 /* Whether weights and the states of the optimizer may be saved. Records an error if not. */
-static adz_status check_finite(const adz_checkpoint *c)
+static adz_status check_finite(const char *op, const adz_checkpoint *c)
 {
     adz_status status = ADZ_OK;
     if (c->allow_nonfinite) {
@@ -83,7 +82,7 @@ static adz_status check_finite(const adz_checkpoint *c)
 /* ---- numbers -------------------------------------------------------------------------------- */
 
 /* Sets a number as metadata. */
-static adz_status set_number(adz_safetensors *file, const char *key, int64_t value)
+static adz_status set_number(const char *op, adz_safetensors *file, const char *key, int64_t value)
 {
     char text[24];
     if (value < 0) {
@@ -94,8 +93,8 @@ static adz_status set_number(adz_safetensors *file, const char *key, int64_t val
 }
 
 /* Adds a tensor [n] of numbers of 8 bytes each. */
-static adz_status add_numbers(
-    adz_safetensors *file, const char *name, adz_dtype dtype, const void *numbers, size_t n)
+static adz_status add_numbers(const char *op, adz_safetensors *file, const char *name,
+    adz_dtype dtype, const void *numbers, size_t n)
 {
     const int64_t sizes[] = { (int64_t)n };
     adz_tensor *t = adzi_tensor_new(adzi_self(), op, dtype, 1, sizes);
@@ -111,7 +110,8 @@ static adz_status add_numbers(
 /* ---- parts ---------------------------------------------------------------------------------- */
 
 /* Sets JSON as metadata, as text. */
-static adz_status set_json(adz_safetensors *file, const char *key, const json_t *json)
+static adz_status set_json(
+    const char *op, adz_safetensors *file, const char *key, const json_t *json)
 {
     size_t size = json_dumpb(json, NULL, 0, JSON_COMPACT);
     char *text = size > 0 ? adzi_alloc(size + 1) : NULL;
@@ -127,13 +127,14 @@ static adz_status set_json(adz_safetensors *file, const char *key, const json_t 
 }
 
 /* Adds the optimizer's kind and groups. */
-adz_status adzi_checkpoint_add_groups(adz_safetensors *file, const adz_optimizer *optimizer)
+adz_status adzi_checkpoint_add_groups(
+    const char *op, adz_safetensors *file, const adz_optimizer *optimizer)
 {
     json_t *json = json_pack("{s:s, s:o}", "name", adz_optimizer_name(optimizer), "param_groups",
         adzi_optimizer_groups(optimizer));
     adz_status status = ADZ_ERR_MEMORY;
     if (json != NULL) {
-        status = set_json(file, ADZI_CHECKPOINT_OPTIMIZER, json);
+        status = set_json(op, file, ADZI_CHECKPOINT_OPTIMIZER, json);
     } else {
         adzi_fail_memory(op, 0);
     }
@@ -141,7 +142,8 @@ adz_status adzi_checkpoint_add_groups(adz_safetensors *file, const adz_optimizer
     return status;
 }
 
-static adz_status add_optimizer(adz_safetensors *file, const adz_optimizer *optimizer)
+static adz_status add_optimizer(
+    const char *op, adz_safetensors *file, const adz_optimizer *optimizer)
 {
     adz_state_dict *state = adz_state_dict_new();
     adz_status status = state != NULL ? adzi_optimizer_collect(optimizer, state) : adz_error_code();
@@ -150,10 +152,11 @@ static adz_status add_optimizer(adz_safetensors *file, const adz_optimizer *opti
             file, adz_state_dict_name_at(state, i), adz_state_dict_at(state, i));
     }
     adz_state_dict_free(&state);
-    return status == ADZ_OK ? adzi_checkpoint_add_groups(file, optimizer) : status;
+    return status == ADZ_OK ? adzi_checkpoint_add_groups(op, file, optimizer) : status;
 }
 
-static adz_status add_scheduler(adz_safetensors *file, size_t index, adz_scheduler *scheduler)
+static adz_status add_scheduler(
+    const char *op, adz_safetensors *file, size_t index, adz_scheduler *scheduler)
 {
     char name[ADZI_CHECKPOINT_NAME];
     snprintf(name, sizeof name, ADZI_CHECKPOINT_SCHEDULER, index);
@@ -164,66 +167,70 @@ static adz_status add_scheduler(adz_safetensors *file, size_t index, adz_schedul
         return ADZ_ERR_MEMORY;
     }
     adz_scheduler_get_state(scheduler, values, n);
-    adz_status status = add_numbers(file, name, ADZ_F64, values, n);
+    adz_status status = add_numbers(op, file, name, ADZ_F64, values, n);
     adzi_free(values, n * sizeof *values);
     return status == ADZ_OK
                ? adz_safetensors_set_metadata(file, name, adz_scheduler_name(scheduler))
                : status;
 }
 
-static adz_status add_generator(adz_safetensors *file, size_t index, const adz_generator *generator)
+static adz_status add_generator(
+    const char *op, adz_safetensors *file, size_t index, const adz_generator *generator)
 {
     char name[ADZI_CHECKPOINT_NAME];
     snprintf(name, sizeof name, ADZI_CHECKPOINT_GENERATOR, index);
     adz_generator_state state = adz_generator_get_state(generator);
     const uint64_t numbers[] = { state.seed, state.offset };
-    return add_numbers(file, name, ADZ_I64, numbers, 2);
+    return add_numbers(op, file, name, ADZ_I64, numbers, 2);
 }
 
-static adz_status add_loader(adz_safetensors *file, adz_loader *loader)
+static adz_status add_loader(const char *op, adz_safetensors *file, adz_loader *loader)
 {
     adz_loader_position p;
     adz_status status = adz_loader_get_position(loader, &p);
     const uint64_t numbers[ADZI_LOADER_NUMBERS] = { p.seed, p.epoch, (uint64_t)p.consumed,
         (uint64_t)p.rows };
-    return status == ADZ_OK
-               ? add_numbers(file, ADZI_CHECKPOINT_LOADER, ADZ_I64, numbers, ADZI_LOADER_NUMBERS)
-               : status;
+    return status == ADZ_OK ? add_numbers(op, file, ADZI_CHECKPOINT_LOADER, ADZ_I64, numbers,
+                                  ADZI_LOADER_NUMBERS)
+                            : status;
 }
 
 /* ---- the whole checkpoint ------------------------------------------------------------------- */
 
-adz_status adzi_checkpoint_collect(const adz_checkpoint *c, adz_safetensors *file)
+adz_status adzi_checkpoint_collect(const char *op, const adz_checkpoint *c, adz_safetensors *file)
 {
     adz_status status =
         adz_safetensors_set_metadata(file, ADZI_CHECKPOINT_MARK, ADZI_CHECKPOINT_VERSION);
-    status = status == ADZ_OK ? set_number(file, "epoch", c->epoch) : status;
-    status = status == ADZ_OK ? set_number(file, "step", c->step) : status;
+    status = status == ADZ_OK ? set_number(op, file, "epoch", c->epoch) : status;
+    status = status == ADZ_OK ? set_number(op, file, "step", c->step) : status;
     if (status == ADZ_OK && c->model != NULL) {
         status = adzi_module_collect(op, c->model, ADZI_CHECKPOINT_MODEL, true, file);
     }
     if (status == ADZ_OK && c->optimizer != NULL) {
-        status = add_optimizer(file, c->optimizer);
+        status = add_optimizer(op, file, c->optimizer);
     }
     for (size_t i = 0; i < c->n_schedulers && status == ADZ_OK; ++i) {
-        status = add_scheduler(file, i, c->schedulers[i]);
+        status = add_scheduler(op, file, i, c->schedulers[i]);
     }
     for (size_t i = 0; i < c->n_generators && status == ADZ_OK; ++i) {
-        status = add_generator(file, i, c->generators[i]);
+        status = add_generator(op, file, i, c->generators[i]);
     }
     if (status == ADZ_OK && c->loader != NULL) {
-        status = add_loader(file, c->loader);
+        status = add_loader(op, file, c->loader);
     }
     return status;
 }
 
 /* ---- many ranks ----------------------------------------------------------------------------- */
 
+static const char op[] = "adz_checkpoint_save";
+
 static adz_status add_parallel(adz_safetensors *file, const adz_data_parallel *parallel)
 {
     char seed[24];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)parallel->seed);
-    adz_status status = set_number(file, ADZI_CHECKPOINT_MICRO_BATCHES, parallel->micro_batches);
+    adz_status status =
+        set_number(op, file, ADZI_CHECKPOINT_MICRO_BATCHES, parallel->micro_batches);
     return status == ADZ_OK ? adz_safetensors_set_metadata(file, ADZI_CHECKPOINT_SEED, seed)
                             : status;
 }
@@ -272,7 +279,7 @@ static void write_gathered(adzi_gathering *g, adz_safetensors *file, const char 
 static adz_safetensors *collect_parallel(adzi_gathering *g, const adz_checkpoint *c)
 {
     adz_safetensors *file = adz_safetensors_new();
-    adz_status status = file != NULL ? adzi_checkpoint_collect(c, file) : ADZ_ERR_MEMORY;
+    adz_status status = file != NULL ? adzi_checkpoint_collect(op, c, file) : ADZ_ERR_MEMORY;
     status = status == ADZ_OK ? add_parallel(file, c->parallel) : status;
     if (status == ADZ_OK) {
         adzi_gathering_add(g, file);
@@ -308,7 +315,7 @@ static adz_status save_parallel(const adz_checkpoint *c, const char *path)
     if (adzi_pending() == ADZ_OK && path == NULL) {
         adzi_error_null(op, "path");
     } else if (adzi_pending() == ADZ_OK && adzi_checkpoint_check(op, c) == ADZ_OK &&
-               check_finite(c) == ADZ_OK) {
+               check_finite(op, c) == ADZ_OK) {
         describe(&call, c, path);
         adzi_gathering_begin(op, &g, c);
     }
@@ -320,8 +327,6 @@ static adz_status save_parallel(const adz_checkpoint *c, const char *path)
     return status;
 }
 
-/* ---- saving --------------------------------------------------------------------------------- */
-
 static adz_status save_alone(const adz_checkpoint *c, const char *path)
 {
     if (path == NULL) {
@@ -329,18 +334,65 @@ static adz_status save_alone(const adz_checkpoint *c, const char *path)
     }
     adz_status status = adzi_refused(op);
     status = status == ADZ_OK ? adzi_checkpoint_check(op, c) : status;
-    status = status == ADZ_OK ? check_finite(c) : status;
+    status = status == ADZ_OK ? check_finite(op, c) : status;
     if (status != ADZ_OK) {
         return status;
     }
     adz_safetensors *file = adz_safetensors_new();
-    status = file != NULL ? adzi_checkpoint_collect(c, file) : adz_error_code();
+    status = file != NULL ? adzi_checkpoint_collect(op, c, file) : adz_error_code();
     if (status == ADZ_OK) {
         status = adz_safetensors_save(file, path);
     }
     adz_safetensors_free(&file);
     return status;
 }
+
+/* ---- in memory ------------------------------------------------------------------------------ */
+
+/* Replaces the tensors of a collection, which a run goes on changing, by copies. */
+static adz_status copy_all(adz_safetensors *file)
+{
+    for (size_t i = 0; i < file->n_tensors; ++i) {
+        adz_tensor **at = &file->tensors[i].tensor, *old = *at;
+        adz_tensor *copy = adzi_tensor_new(
+            adzi_self(), "adz_checkpoint_snapshot", (adz_dtype)old->dtype, old->rank, old->sizes);
+        if (copy == NULL) {
+            return adz_error_code();
+        }
+        adzi_copy(copy, old);
+        *at = copy;
+        adzi_drop(old);
+    }
+    return ADZ_OK;
+}
+
+adz_safetensors *adz_checkpoint_snapshot(const adz_checkpoint *checkpoint)
+{
+    static const char name[] = "adz_checkpoint_snapshot";
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    if (checkpoint == NULL) {
+        return adzi_fail_null(name, "checkpoint");
+    }
+    if (adzi_refused(name) != ADZ_OK || !ADZ_OPTIONS_READ(name, ADZ_CHECKPOINT, &c, checkpoint)) {
+        return NULL;
+    }
+    if (c.parallel != NULL) {
+        return adzi_fail(
+            name, ADZ_ERR_UNSUPPORTED, "`parallel` is set; %s", ADZI_CHECKPOINT_BY_FILES);
+    }
+    if (adzi_checkpoint_check(name, &c) != ADZ_OK || check_finite(name, &c) != ADZ_OK) {
+        return NULL;
+    }
+    adz_safetensors *file = adz_safetensors_new();
+    if (file != NULL &&
+        (adzi_checkpoint_collect(name, &c, file) != ADZ_OK || copy_all(file) != ADZ_OK)) {
+        adz_safetensors_free(&file);
+    }
+    return file;
+}
+
+/* ---- saving --------------------------------------------------------------------------------- */
 
 adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const char *path)
 {

@@ -41,6 +41,7 @@ NOT_CALLED = {
 # Functions that fail whatever the sweep gives them, each with its reason.
 NEVER_SUCCEEDS = {
     'adz_safetensors_unread_at': 'no file here has a tensor that was left out',
+    'adz_checkpoint_restore': 'no collection here is a checkpoint; tests/io/checkpoint/memory.c calls it',
     'adz_data_parallel_shard': 'each call has an optimizer of other parameters',
     'adz_error_set': 'it records a failure',
     'adz_lu_solve': 'indices here begin with 0, and pivots with 1',
@@ -393,7 +394,7 @@ class Table:
             return ('NUMBER', 'NONE', 'result->d = (double)') if number else \
                 (('NOTHING' if type_ == 'void' else 'OTHER'), 'NONE', '(void)')
         to = type_.replace('const ', '').replace(' *', '')
-        makes = re.search(r'(_new|_new_many|_keep|_copy|_load|_read|_from_memory|_to_safetensors|_from_csv|_open'
+        makes = re.search(r'(_new|_new_many|_keep|_copy|_load|_read|_from_memory|_to_safetensors|_snapshot|_from_csv|_open'
                           r'|_subset|_build|_state_dict|_convert_weights|_split)\Z', name)
         owned = OBJECTS.get(to, 'NONE') if makes and to != 'adz_tensor' else 'NONE'
         owned = 'KEPT' if name == 'adz_keep' else 'TENSOR' if to == 'adz_tensor' else owned

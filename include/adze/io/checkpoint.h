@@ -31,6 +31,7 @@
 
 #include "adze/data/loader.h"
 #include "adze/data_parallel.h"
+#include "adze/io/safetensors.h"
 #include "adze/nn.h"
 #include "adze/optim.h"
 
@@ -130,6 +131,34 @@ ADZ_API adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const c
  * on every rank
  */
 ADZ_API adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path);
+
+/**
+ * Copies a run into memory, under the names and with the metadata of adz_checkpoint_save. Use it to
+ * go back to the best epoch, or to look at the state of an optimizer; adz_safetensors_to_memory
+ * gives the bytes of the file.
+ *
+ * @param checkpoint  what to copy, without `parallel`
+ * @return            yours, end it with adz_safetensors_free. Its tensors are copies, which later
+ *                    steps do not change. NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT,
+ *                    ADZ_ERR_MEMORY, ADZ_ERR_UNSUPPORTED (`parallel` is set), or ADZ_ERR_NUMERIC
+ *                    or ADZ_ERR_STATE as for adz_checkpoint_save, recorded
+ * @see               copy.deepcopy of a dict of state_dicts
+ */
+ADZ_API adz_safetensors *adz_checkpoint_snapshot(const adz_checkpoint *checkpoint);
+
+/**
+ * Restores a run from memory. All parts change or, after a failure, none.
+ *
+ * @param checkpoint  the parts to restore, without `parallel`; its epoch and step are set
+ * @param collection  from adz_checkpoint_snapshot, or of the same names; its tensors are
+ * contiguous, and are read and not kept
+ * @return            ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a tensor is not contiguous);
+ *                    ADZ_ERR_UNSUPPORTED (`parallel` is set); or an error as for
+ *                    adz_checkpoint_load, but for those of files and of transports
+ * @see               torch.optim.Optimizer.load_state_dict
+ */
+ADZ_API adz_status adz_checkpoint_restore(
+    adz_checkpoint *checkpoint, const adz_safetensors *collection);
 
 #ifdef __cplusplus
 }

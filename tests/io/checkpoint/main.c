@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return resume_tests() + mismatch_tests() + weights_tests() + refused_tests();
+    return resume_tests() + mismatch_tests() + weights_tests() + refused_tests() + memory_tests();
 }

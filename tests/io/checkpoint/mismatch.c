@@ -45,6 +45,9 @@ static void assert_refused_with(
     }
     assert_non_null(strstr(adz_error_message(), "/bad: "));
     adz_error_clear();
+    assert_int_equal(adz_checkpoint_restore(&c, bad), code);
+    assert_non_null(strstr(adz_error_message(), "the collection: "));
+    adz_error_clear();
     assert_int_equal(save_run(r, temporary_path("after")), ADZ_OK);
     assert_true(files_equal(temporary_path("kept"), temporary_path("after")));
     adz_safetensors_free(&good);

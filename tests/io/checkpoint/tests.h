@@ -6,5 +6,6 @@ int resume_tests(void);
 int mismatch_tests(void);
 int weights_tests(void);
 int refused_tests(void);
+int memory_tests(void);
 
 #endif

@@ -1,36 +1,31 @@
-"""The states of optimizers and schedules as dictionaries. They go through the library's checkpoints (adze/io/checkpoint.h),
-whose names are those of PyTorch."""
+"""The states of optimizers and schedules as dictionaries. They are the library's checkpoints (adze/io/checkpoint.h), whose
+names are those of PyTorch, in memory."""
 import copy
 import json
-import os
-import tempfile
 
 from .. import _adze
 
 
 def _saved(optimizer, schedulers=()):
-    """(tensors by name, what the checkpoint says of the optimizer) of a checkpoint in a temporary folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, 'state')
-        _adze.checkpoint_save(path=path, optimizer=optimizer, schedulers=list(schedulers), allow_nonfinite=True)
-        file = _adze.safetensors_load(path)
-        tensors = {_adze.safetensors_name_at(file, i): _adze.safetensors_at(file, i).clone()
-                   for i in range(_adze.safetensors_count(file))}
-        return tensors, {_adze.safetensors_metadata_key_at(file, i):
-                         _adze.safetensors_get_metadata(file, _adze.safetensors_metadata_key_at(file, i))
-                         for i in range(_adze.safetensors_metadata_count(file))}
+    """(copies of the tensors by name, what the checkpoint says of the optimizer)."""
+    made = _adze.checkpoint_snapshot(optimizer=optimizer, schedulers=list(schedulers), allow_nonfinite=True)
+    tensors = {_adze.safetensors_name_at(made, i): _adze.safetensors_at(made, i)
+               for i in range(_adze.safetensors_count(made))}
+    return tensors, _said(made)
+
+
+def _said(collection):
+    keys = [_adze.safetensors_metadata_key_at(collection, i) for i in range(_adze.safetensors_metadata_count(collection))]
+    return {key: _adze.safetensors_get_metadata(collection, key) for key in keys}
 
 
 def _loaded(optimizer, schedulers, tensors, said):
-    file = _adze.safetensors_new()
+    made = _adze.safetensors_new()
     for name, value in said.items():
-        _adze.safetensors_set_metadata(file, name, value)
+        _adze.safetensors_set_metadata(made, name, value)
     for name, tensor in tensors.items():
-        _adze.safetensors_add(file, name, tensor.detach().contiguous())
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, 'state')
-        _adze.safetensors_save(file, path)
-        _adze.checkpoint_load(path=path, optimizer=optimizer, schedulers=list(schedulers))
+        _adze.safetensors_add(made, name, tensor.detach().contiguous())
+    _adze.checkpoint_restore(collection=made, optimizer=optimizer, schedulers=list(schedulers))
 
 
 def _places(optimizer):

@@ -69,7 +69,7 @@ static bool add_model(adzi_weights *f)
 {
     adz_checkpoint run = ADZ_CHECKPOINT;
     run.model = f->module;
-    if (adzi_checkpoint_collect(&run, f->file) != ADZ_OK) {
+    if (adzi_checkpoint_collect(f->w->c.op, &run, f->file) != ADZ_OK) {
         return false;
     }
     const size_t n = f->file->n_tensors;
@@ -182,7 +182,7 @@ static bool add_optimizer(adzi_weights *f)
             }
         }
     }
-    return adzi_checkpoint_add_groups(f->file, o) == ADZ_OK && widen_rates(f);
+    return adzi_checkpoint_add_groups(f->w->c.op, f->file, o) == ADZ_OK && widen_rates(f);
 }
 
 /* ---- the header ------------------------------------------------------------------------------ */
