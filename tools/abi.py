@@ -35,6 +35,8 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 FRAME = '#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n'
 # Versions of the headers and of the library may differ.
 NO_CONSTANTS = ('ADZ_VERSION_MAJOR', 'ADZ_VERSION_MINOR', 'ADZ_VERSION_PATCH')
+# The type is that of the MPI with which libadze-mpi is built. In the record a pointer stands for it.
+COMMUNICATOR = 'typedef void *MPI_Comm;'
 # abidiff's exit status: the sum of these.
 FAILED, CHANGED = 1 | 2, 4 | 8
 
@@ -47,8 +49,8 @@ def declaration(type_, name):
 class Interface:
     """The interface of a folder of headers: its text, the structs with a size, and the functions of each library."""
 
-    def __init__(self, folder):
-        self.headers = Headers(folder)
+    def __init__(self, folder, mpi=True):
+        self.headers = Headers(folder, mpi)
         h = self.headers
         self.sized = [s for s, fields in h.structs.items() if fields[0] == ('size_t', 'size') and s not in h.aliases]
         by_value = {t for fields in h.structs.values() for t, _ in fields}
@@ -102,8 +104,10 @@ class Interface:
         for name in structs:
             lines += self.struct(name, h.structs[name][:lengths.get(name)])
         libraries = {}
+        if 'adze/mpi.h' in h.headers.values():
+            lines.append(COMMUNICATOR)
         for result, name, parameters in h.functions:
-            shelf = shelf_of(h.headers[name])
+            shelf = 'mpi' if h.headers[name] == 'adze/mpi.h' else shelf_of(h.headers[name])
             libraries.setdefault('libadze-' + shelf if shelf else 'libadze', []).append(
                 f'{declaration(result, name)}({self.parameters(parameters)});')
         for library in sorted(libraries):
@@ -258,7 +262,7 @@ def refusals(record, interface, top, version, breaks):
 
 
 def declarations(version, interface):
-    """The interface as adze.cdef has it: complete but for numbers that no int holds."""
+    """The interface as adze.cdef has it: complete but for libadze-mpi and numbers that no int holds."""
     text = ''.join(line + '\n' for line in interface.text().splitlines() if 'INT64_MIN' not in line)
     return (f'/* The interface of adze {version} and its shelves in plain C, for tools that read declarations without a\n'
             ' * preprocessor, such as ffi.cdef of LuaJIT. */\ntypedef struct _IO_FILE FILE;\n' + text)
@@ -277,7 +281,7 @@ def main():
     parser.add_argument('--cc', default='cc')
     parser.add_argument('--top', type=pathlib.Path, default=TOP, help='the tree to look at')
     given = parser.parse_args()
-    top, interface = given.top, Interface(given.top / 'include')
+    top, interface = given.top, Interface(given.top / 'include', mpi=not given.declarations)
     path, version = top / 'src/abi.txt', version_of(top)
     if given.declarations:
         write(given.declarations, declarations(version, interface))

@@ -76,14 +76,15 @@ class Headers:
     aliases: {type: the type that it is another name of}
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, mpi=False):
+        """mpi: whether adze/mpi.h is read, which includes the header of an MPI."""
         self.functions, self.structs, self.enums, self.names = [], {}, {}, []
         self.arrays, self.comments, self.headers, self.field_comments = {}, {}, {}, {}
         self.values, self.callbacks, self.opaque = {}, {}, []
         self.constants, self.defaults, self.aliases = {}, {}, {}
         tokens = 0
         for path in sorted(folder.rglob('*.h')):
-            if path.name == 'mpi.h': # of another library; tests/mpi calls its functions
+            if path.name == 'mpi.h' and not mpi: # tests/mpi calls its functions
                 continue
             self.names.append(path.relative_to(folder))
             tokens += self.read(path.read_text(encoding='utf-8'), path.relative_to(folder))

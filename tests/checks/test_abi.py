@@ -93,6 +93,14 @@ class Abi(unittest.TestCase):
     def test_a_changed_parameter(self):
         self.breaks(self.change('(adz_wall *wall, adz_colour colour, const', '(adz_wall *wall, const'), 'adz_paint(')
 
+    def test_a_changed_function_of_libadze_mpi(self):
+        mpi = self.top / 'include/adze/mpi.h'
+        mpi.write_text('#include <mpi.h>\nADZ_API adz_wall *adz_mpi_wall(MPI_Comm comm, bool wet);\n')
+        self.works(HEADER)
+        self.assertIn('\n/* libadze-mpi */\nadz_wall *adz_mpi_wall(MPI_Comm comm, bool wet);', self.text())
+        mpi.write_text('#include <mpi.h>\nADZ_API adz_wall *adz_mpi_wall(MPI_Comm comm);\n')
+        self.breaks(HEADER, 'adz_mpi_wall')
+
     def test_a_changed_result(self):
         self.breaks(self.change('ADZ_API adz_status adz_paint(', 'ADZ_API int64_t adz_paint('), 'return type changed')
 
@@ -180,6 +188,7 @@ class Abi(unittest.TestCase):
         kept = abi.re.sub(r'\b(adz_\w+)\(', r'(\1)(', kept)
         uses = abi.stub(text).split('__builtin_trap(); }\nvoid use_', 1)[1]
         whole = included + abi.re.sub(r'\);$', ') { __builtin_trap(); }', kept, flags=abi.re.M) + '\nvoid use_' + uses
+        (compared.folder / 'mpi.h').write_text(abi.COMMUNICATOR) # of an MPI, which adze/mpi.h includes
         from_headers = compared.compile_text('headers', whole, '-I', TOP / 'include', '-I', sites(compared.folder))
         self.assertEqual(compared.differences(compared.compiled('record', text), from_headers), '')
 
