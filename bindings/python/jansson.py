@@ -4,7 +4,7 @@
     jansson.py CC...
 
 Prints three lines: the file of the shared library, the name by which programs load it, and its licence. Prints nothing
-where one of them is missing; the wheel then loads the system's libjansson.
+where one of them is missing; the wheel then loads the system's libjansson, and Meson warns.
 """
 import pathlib
 import re
