@@ -170,7 +170,7 @@ static adz_tensor *step(adz_tensor *const *batch, void *user)
 
 /* Plans are made for the transformer. Other encoders of this program forget their state before each
  * batch, which replaces what the plan of another length has made, and ends that plan. A published
- * encoder spends its time in products, and a plan would take more than a hundred megabytes for each
+ * encoder spends its time in products, and a plan would take a hundred megabytes and more for each
  * length. */
 static bool is_captured(const trainer *t)
 {
