@@ -124,11 +124,11 @@ ADZ_API void adz_scan_options_init(adz_scan_options *options, size_t size);
  *
  * With the option checkpoint (PyTorch: torch.utils.checkpoint, JAX: jax.checkpoint) the backward
  * calls the body a second time for each step, so `user` must live until then, and the body must do
- * the same again: tensors without a gradient and numbers must be as they were, which nobody checks.
- * Gradients have the bits of those without it; derivatives of derivatives are equal up to rounding.
- * Generators have the states of the first call. What a body changes beside its results is changed
- * twice, such as the running statistics of a batch norm. Without a graph, and in written files, the
- * option does nothing.
+ * the same again. If the carries behind a chunk get other bits, the backward is ADZ_ERR_STATE; a
+ * change that the results of steps alone show is not noticed. Gradients have the bits of those
+ * without it; second derivatives are equal up to rounding. Generators have the states of the first
+ * call. What a body changes beside its results is changed twice, such as the running statistics of
+ * a batch norm. Without a graph the option does nothing. C files keep fewer carries with it.
  *
  * @param body       computes the next carries and the results of a step. The carries keep their
  *                   shapes and dtypes, and so do the results

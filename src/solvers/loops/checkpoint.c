@@ -183,6 +183,19 @@ static bool any_float(adz_tensor *const *tensors, size_t n)
     return some;
 }
 
+/* Saves the carries behind the chunk, with which those of the second call are compared. The next
+ * chunk saves them anyway. */
+static void save_carries(const adzi_saved_chunk *saved, adzi_node *node, adz_tensor *const *out)
+{
+    for (size_t c = 0; c < saved->n_carries; ++c) {
+        const int k = (int)saved->position[c] - 1;
+        if (k >= 0 && node->results[k].saved == NULL && adzi_is_contiguous(out[k]) &&
+            out[k]->data == out[k]->storage->data) {
+            adzi_node_save_result(node, k, out[k]);
+        }
+    }
+}
+
 /* Makes the node of the chunk, which takes over what was saved. */
 static bool record(adzi_ear *e, adz_tensor **in, adz_tensor **out, int n_out)
 {
@@ -193,6 +206,7 @@ static bool record(adzi_ear *e, adz_tensor **in, adz_tensor **out, int n_out)
         return false;
     }
     if (call.node != NULL) {
+        save_carries(e->saved, call.node, out);
         e->saved = NULL; /* it is the node's */
     }
     for (int i = 0; i < n_in; ++i) {

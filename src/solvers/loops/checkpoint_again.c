@@ -4,6 +4,7 @@
 #include "adze/ops.h"
 #include "autograd/engine.h"
 #include "base/capture.h"
+#include "base/threads/marks.h"
 #include "solvers/loops/saved_chunk.h"
 
 static const char name[] = "adz_scan";
@@ -123,6 +124,35 @@ static bool go_on(const again *a, adz_tensor *const *dy)
     return from != NULL && (n == 0 || adzi_run_within(a->node, from, gradients, n));
 }
 
+/* Whether carry c behind the chunk has the bits of the first call. One that was changed in place
+ * since is not looked at. */
+static bool is_as_before(const again *a, size_t c)
+{
+    const adz_tensor *y = a->loop.in[c];
+    const size_t result = a->saved->position[c];
+    const adzi_result *r = result > 0 ? &a->node->results[result - 1] : NULL;
+    return r == NULL || r->saved == NULL || r->saved->version != r->version ||
+           !adzi_is_contiguous(y) ||
+           memcmp(y->data, r->saved->data, (size_t)y->numel * adzi_item_size(y)) == 0;
+}
+
+/* Whether the second call has computed what the first one had. Records an error if not. */
+static bool is_repeated(const again *a)
+{
+    const bool skipped = adzi_capture_skips(true); /* then nothing is computed */
+    size_t c = 0;
+    adzi_capture_skips(skipped);
+    while (c < a->loop.n_carries && (skipped || is_as_before(a, c))) {
+        ++c;
+    }
+    if (c < a->loop.n_carries) {
+        adzi_error(name, ADZ_ERR_STATE,
+            "the second call of steps %lld to %lld, which the option checkpoint makes in the backward, has computed another carry %zu than the first one: a tensor without a gradient, or a number, that the body reads has changed since",
+            (long long)a->saved->begin, (long long)(a->saved->begin + a->saved->n - 1), c);
+    }
+    return c == a->loop.n_carries;
+}
+
 /* Leaves dx empty: the gradients reach the inputs through the graph of the second call. */
 adz_status adzi_loop_chunk_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -148,6 +178,7 @@ adz_status adzi_loop_chunk_backward(adzi_node *node, adz_tensor **dx, adz_tensor
         .n_carries = saved->n_carries,
         .n_inputs = saved->n_inputs,
         .n_results = saved->n_results };
-    return adzi_loop_begin(&a.loop, in) && call_again(&a) && go_on(&a, dy) ? ADZ_OK
-                                                                           : adz_error_code();
+    return adzi_loop_begin(&a.loop, in) && call_again(&a) && is_repeated(&a) && go_on(&a, dy)
+               ? ADZ_OK
+               : adz_error_code();
 }

@@ -166,6 +166,40 @@ static void bodies_that_do_something_else_are_refused(void **state)
     assert_int_equal(run_kept(found, &k), ADZ_OK);
 }
 
+/* Reads a tensor without a gradient and a number, which have changed before the backward. */
+static adz_status reads_outside(adz_tensor **results, adz_tensor *const *inputs, void *user)
+{
+    const kept *k = user;
+    adz_tensor *masked = adz_mul(adz_mul(inputs[0], k->strange), k->c.b);
+    results[0] = adz_add_number(masked, k->calls);
+    results[1] = adz_add(results[0], inputs[1]);
+    return results[1] != NULL ? ADZ_OK : adz_error_code();
+}
+
+static void a_change_of_what_the_body_reads_is_noticed(void **state)
+{
+    (void)state;
+    const int64_t lengths[] = { 1, 9, 30 };
+    for (int i = 0; i < 9; ++i) {
+        adz_tensor *found[2], *gradient;
+        kept k = kept_new(reads_outside, lengths[i / 3]);
+        k.strange = adz_full(ADZ_SHAPE(WIDTH), 0.5, ADZ_F64);
+        adz_scan_options o = ADZ_SCAN_OPTIONS;
+        o.checkpoint = true;
+        assert_int_equal(adz_scan(k.body, &k, &k.h, 1, &k.xs, 1, 1, &o, found), ADZ_OK);
+        adz_tensor *sum = adz_sum(found[1], ADZ_ALL_DIMS, ADZ_DROPDIM);
+        if (i % 3 == 1) {
+            adz_fill_(k.strange, 0.25);
+        }
+        k.calls += i % 3 == 2;
+        const adz_status status = adz_autograd_grad(&sum, NULL, 1, &k.c.b, 1, NULL, &gradient);
+        assert_int_equal(status, i % 3 == 0 ? ADZ_OK : ADZ_ERR_STATE);
+        if (i % 3 != 0) {
+            expect_error(ADZ_ERR_STATE, "has computed another carry 0 than the first one");
+        }
+    }
+}
+
 static adz_status fails_again(adz_tensor **results, adz_tensor *const *inputs, void *user)
 {
     kept *k = user;
@@ -190,4 +224,5 @@ const struct CMUnitTest loops_checkpoints[N_LOOPS_CHECKPOINTS] = {
     TEST(memory_grows_with_the_square_root_of_the_steps),
     TEST(bodies_that_do_something_else_are_refused),
     TEST(errors_of_the_second_call_name_the_step),
+    TEST(a_change_of_what_the_body_reads_is_noticed),
 };
