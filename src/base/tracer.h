@@ -84,14 +84,14 @@ struct adzi_tracer {
     adz_status (*refuse)(adzi_tracer *tracer, const char *function, const char *why);
     /** The traced function was left by a jump. The trace has ended, and has to be undone. */
     void (*abandoned)(adzi_tracer *tracer);
-    /** The call that has begun the region which is open (autograd/regions.h). */
+    /** The call that has begun the body of a region which runs (autograd/regions.h). */
     size_t (*begun)(const adzi_tracer *tracer);
-    /** Repeats the calls between the call `begin` and the one that has ended its region, in the
-     * region that is open, whose first call has given the same tensors again. They hold the values
-     * of the repeated calls then. */
+    /** Repeats the calls of the body that the call `begin` has begun, in the region that is open.
+     * This one has given again what the region of the body has given to it. These tensors, and
+     * those that the body has made, hold the values of the repeated calls then. */
     bool (*repeat)(adzi_tracer *tracer, size_t begin);
-    /** The tensors from outside that the calls of a region use and that want a gradient, each once.
-     * Returns how many there are; `found` gets as many as it has room for. */
+    /** The tensors from outside that the calls from a body's begin to the last one use and that
+     * want a gradient, each once. Returns how many there are; `found` gets what it has room for. */
     size_t (*captured)(const adzi_tracer *tracer, size_t begin, adz_tensor **found, size_t room);
     uint64_t number; /* of the trace, counted from 1 */
     bool of_step; /* a whole training step is traced: what a call changes except its first input has

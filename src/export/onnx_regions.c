@@ -297,7 +297,7 @@ typedef struct {
 /* Whether the condition holds behind the last step; and the number of steps. */
 static void make_extras(adzi_onnx *g, extra extras[2], const char *next)
 {
-    const int n = attr_of(g)->carries;
+    const int n = g->call->n_in;
     const int count = g->call->out[n], ended = g->call->out[n + 1];
     extras[0] = (extra){ .wanted = is_used(g, ended), .dtype = ADZ_BOOL };
     extras[1] = (extra){ .wanted = is_used(g, count), .dtype = ADZ_I64 };
@@ -366,7 +366,7 @@ static void add_loop(adzi_onnx *g, const name_of *given, const extra *extras)
     if (extras[0].wanted && !g->failed) {
         adzi_onnx_set_dtype(g, extras[0].last, ADZ_BOOL);
         adzi_onnx_node(g, "Not", ADZI_NAMES(extras[0].last),
-            ADZI_NAMES(g->values[end->out[attr_of(g)->carries + 1]].name), ADZI_NO_ATTRS);
+            ADZI_NAMES(g->values[end->out[end->n_in + 1]].name), ADZI_NO_ATTRS);
     }
 }
 

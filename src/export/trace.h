@@ -98,7 +98,7 @@ typedef struct adzi_traced_call {
 
 /** A region that is open: Note [Regions] in trace_regions.c. */
 typedef struct adzi_traced_region {
-    size_t call; /* that began it */
+    size_t call; /* that began the body which runs */
     int first;   /* the first value of the body that runs */
 } adzi_traced_region;
 
@@ -222,9 +222,8 @@ bool adzi_trace_note_region(adzi_trace *trace, size_t call);
 
 /** See adzi_tracer. */
 size_t adzi_trace_begun(const adzi_tracer *tracer);
-bool adzi_trace_repeat(adzi_tracer *tracer, size_t begin);
-size_t adzi_trace_captured(
-    const adzi_tracer *tracer, size_t begin, adz_tensor **found, size_t room);
+bool adzi_trace_repeat(adzi_tracer *tracer, size_t body);
+size_t adzi_trace_captured(const adzi_tracer *tracer, size_t body, adz_tensor **found, size_t room);
 
 /** Makes `t` hold a value, and all other tensors that have held the same one as t. */
 bool adzi_trace_renew(adzi_trace *trace, adz_tensor *t, int value, uint32_t version);
@@ -242,9 +241,6 @@ void adzi_trace_mark_used(adzi_trace *trace);
 
 /** The call that began the region that call `end` goes on with or ends. */
 size_t adzi_trace_region_begin(const adzi_trace *trace, size_t end);
-
-/** The call that ends the region of call `begin`, or of one that goes on with it. */
-size_t adzi_trace_region_end(const adzi_trace *trace, size_t begin);
 
 /** What a call does to regions. */
 static inline adzi_region adzi_trace_region_of(const adzi_traced_call *call)

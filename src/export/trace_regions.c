@@ -44,6 +44,7 @@ bool adzi_trace_note_region(adzi_trace *trace, size_t call)
         adzi_traced_region *open = &trace->regions[trace->n_regions - 1];
         leave_body(trace, open->first, (int)trace->n_values - c->n_out);
         open->first = (int)trace->n_values;
+        open->call = call;
         trace->n_regions -= adzi_region_ends(region) ? 1 : 0;
     }
     return true;
@@ -90,7 +91,8 @@ size_t adzi_trace_region_begin(const adzi_trace *trace, size_t end)
     return i;
 }
 
-size_t adzi_trace_region_end(const adzi_trace *trace, size_t begin)
+/* The call that ends the region of call `begin`, or of one that goes on with it. */
+static size_t region_end(const adzi_trace *trace, size_t begin)
 {
     size_t depth = 1, i = begin;
     while (depth > 0) {
@@ -143,7 +145,7 @@ static void mark_middle(adzi_trace *trace, size_t middle)
 {
     adzi_traced_call *c = &trace->calls[middle];
     const size_t begin = adzi_trace_region_begin(trace, middle);
-    const adzi_traced_call *end = &trace->calls[adzi_trace_region_end(trace, begin)];
+    const adzi_traced_call *end = &trace->calls[region_end(trace, begin)];
     c->used = end->used;
     for (int k = 0; k < c->n_in && c->used; ++k) {
         if (adzi_trace_region_of(c) == ADZI_WHILE_TEST || is_used(trace, end->out[k])) {
@@ -157,13 +159,13 @@ static void mark_middle(adzi_trace *trace, size_t middle)
 static bool mark_begin(adzi_trace *trace, size_t begin)
 {
     adzi_traced_call *c = &trace->calls[begin];
-    const adzi_traced_call *end = &trace->calls[adzi_trace_region_end(trace, begin)];
+    const adzi_traced_call *end = &trace->calls[region_end(trace, begin)];
     bool found = false;
     c->used = end->used;
     for (int k = 0; k < c->n_in && c->used; ++k) {
         const bool carried = k < carries_of(c);
-        const bool read = k < c->n_out && is_used(trace, c->out[k]);
-        if (read || c->n_out == 0 || (carried && is_used(trace, end->out[k]))) {
+        const bool read = k >= c->n_out || is_used(trace, c->out[k]); /* a predicate or a count */
+        if (read || (carried && is_used(trace, end->out[k]))) {
             use(trace, c->in[k]);
             found = found || (carried && !is_used(trace, end->in[k]));
         }
@@ -188,7 +190,7 @@ static size_t mark(adzi_trace *trace, size_t i)
     if (adzi_region_ends(region)) {
         mark_end(trace, i);
     } else if (adzi_region_begins(region)) {
-        return mark_begin(trace, i) ? adzi_trace_region_end(trace, i) + 1 : i;
+        return mark_begin(trace, i) ? region_end(trace, i) + 1 : i;
     } else if (region != ADZI_NO_REGION) {
         mark_middle(trace, i);
     } else {

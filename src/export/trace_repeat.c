@@ -1,8 +1,8 @@
 /* Note [Repeated calls]
- * The backward of a loop computes its steps again. The body is not called for that: it may be gone.
- * Its calls are repeated in the region of the backward, with new values. A tensor that the body has
- * made then holds the value of the repeated call, so a backward that reads what the tape has saved
- * uses the values of its own step. */
+ * The backward of a loop or a branch computes its bodies again. The body is not called for that: it
+ * may be gone. Its calls are repeated in the region of the backward, with new values. A tensor that
+ * the body has made then holds the value of the repeated call, so a backward that reads what the
+ * tape has saved uses the values of its own step. */
 #include <string.h>
 
 #include "export/trace.h"
@@ -86,10 +86,32 @@ static bool repeat_call(adzi_trace *trace, size_t from)
     return adzi_trace_note_region(trace, trace->n_calls - 1);
 }
 
-bool adzi_trace_repeat(adzi_tracer *tracer, size_t begin)
+/* The call that began the region of a body. */
+static size_t region_of_body(const adzi_trace *trace, size_t body)
+{
+    return adzi_region_begins(adzi_trace_region_of(&trace->calls[body]))
+               ? body
+               : adzi_trace_region_begin(trace, body);
+}
+
+/* The call behind a body, which goes on with its region or ends it. */
+static size_t end_of_body(const adzi_trace *trace, size_t body)
+{
+    size_t depth = 0, i = body + 1;
+    for (;; ++i) {
+        const adzi_region region = adzi_trace_region_of(&trace->calls[i]);
+        if (depth == 0 && region != ADZI_NO_REGION && !adzi_region_begins(region)) {
+            return i;
+        }
+        depth += adzi_region_begins(region) ? 1 : 0;
+        depth -= adzi_region_ends(region) ? 1 : 0;
+    }
+}
+
+bool adzi_trace_repeat(adzi_tracer *tracer, size_t body)
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
-    const size_t end = adzi_trace_region_end(trace, begin);
+    const size_t begin = region_of_body(trace, body), end = end_of_body(trace, body);
     for (int k = 0; k < trace->calls[begin].n_out; ++k) {
         const int old = trace->calls[begin].out[k];
         const int value = adzi_trace_value_of(trace, trace->values[old].tensor);
@@ -99,7 +121,7 @@ bool adzi_trace_repeat(adzi_tracer *tracer, size_t begin)
         trace->values[old].again = value;
     }
     bool good = true;
-    for (size_t i = begin + 1; i < end && good; ++i) {
+    for (size_t i = body + 1; i < end && good; ++i) {
         good = repeat_call(trace, i);
     }
     return good;
@@ -116,12 +138,12 @@ static bool is_listed(adz_tensor *const *list, size_t n, const adz_tensor *t)
     return found;
 }
 
-size_t adzi_trace_captured(const adzi_tracer *tracer, size_t begin, adz_tensor **found, size_t room)
+size_t adzi_trace_captured(const adzi_tracer *tracer, size_t body, adz_tensor **found, size_t room)
 {
     const adzi_trace *trace = (const adzi_trace *)(const void *)tracer;
-    const size_t end = adzi_trace_region_end(trace, begin);
+    const size_t begin = region_of_body(trace, body);
     size_t n = 0;
-    for (size_t i = begin + 1; i <= end; ++i) {
+    for (size_t i = body + 1; i < trace->n_calls; ++i) {
         const adzi_traced_call *c = &trace->calls[i];
         for (int k = 0; k < c->n_in; ++k) {
             const adzi_traced_value *v = c->in[k] >= 0 ? &trace->values[c->in[k]] : NULL;

@@ -363,6 +363,36 @@ static bool solve(void *state)
     return s->results[0] != NULL && (s->traced || check_end(&a, carries));
 }
 
+/* The gradient of an ordinary call takes the lengths of the steps as they are. That of these loops
+ * would go through what has chosen them. */
+static adz_status refuse_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    (void)dx;
+    (void)dy;
+    return adzi_error(node->op->name, ADZ_ERR_UNSUPPORTED,
+        "a solution with error control has no gradient in an exported function; set steps");
+}
+
+static const adzi_op refusing = { .name = "adz_odeint", .backward = refuse_backward };
+
+/* Lets the solution refuse a backward, if it has one. */
+static bool end_graph(adz_tensor **states)
+{
+    adzi_thread *thread = adzi_self();
+    if (!thread->grad_enabled || !adzi_requires_grad(*states)) {
+        return true;
+    }
+    adz_tensor *ended = adz_detach(*states);
+    adzi_node *node =
+        ended != NULL ? adzi_node_new(thread, &refusing, states, 1, 1, 0, NULL, 0) : NULL;
+    if (node != NULL) {
+        adzi_node_attach(node, 0, ended);
+        adzi_node_release(thread, node);
+        *states = ended;
+    }
+    return node != NULL;
+}
+
 bool adzi_ode_while(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
 {
     const bool traced = adzi_self()->tracer != NULL;
@@ -372,7 +402,8 @@ bool adzi_ode_while(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
         return false;
     }
     ode->counts = traced ? NULL : &ode->report;
-    const bool good = adzi_through_door(&door, solve, &(solution){ ode, y0, results, traced });
+    const bool good = adzi_through_door(&door, solve, &(solution){ ode, y0, results, traced }) &&
+                      (!traced || end_graph(results));
     ode->counts = NULL;
     ode->sign = NULL;
     ode->o.atols = NULL; /* the program's array may end with the call */

@@ -85,7 +85,7 @@ typedef struct adzi_c99_region {
     const adzi_c99_call *begin; /* the call that began it */
     int step;                   /* of that call */
     size_t head;                /* of the body's text: where its pointers are declared */
-    char variable[24];          /* counts the steps of a loop */
+    char variable[64];          /* counts the steps of a loop */
 } adzi_c99_region;
 
 /** Numbers that a function computes once: those of a step of a group, for one count. */

@@ -159,7 +159,7 @@ static adzi_c99_value step_of(adzi_c99 *c, const adzi_c99_value *all, const char
 /* Copies the inputs of a step that cannot be read where they lie. */
 static void copy_inputs(adzi_c99 *c, const adzi_c99_call *begin, const char *variable)
 {
-    for (int k = attr_of(begin)->carries; k < begin->n_in && !c->failed; ++k) {
+    for (int k = attr_of(begin)->carries; k < begin->n_out && !c->failed; ++k) {
         const adzi_c99_value x = c->values[begin->out[k]], all = c->values[begin->in[k]];
         if (x.used && c->memories[x.memory].kind == ADZI_C99_BUFFER) {
             const adzi_c99_value from = step_of(c, &all, "the inputs of this step");
@@ -191,9 +191,9 @@ static void declare_pointers(adzi_c99 *c, const adzi_c99_region *region, const a
     adzi_text_add(&body, adzi_text_get(&c->body) + region->head);
     adzi_text_cut(&c->body, region->head);
     const int carries = attr_of(begin)->carries,
-              n = begin->n_in > end->n_in ? begin->n_in : end->n_in;
+              n = begin->n_out > end->n_in ? begin->n_out : end->n_in;
     for (int k = carries; k < n && !c->failed; ++k) {
-        const int x = k < begin->n_in ? c->values[begin->out[k]].memory : -1;
+        const int x = k < begin->n_out ? c->values[begin->out[k]].memory : -1;
         const int y = k < end->n_in ? c->values[end->in[k]].memory : -1;
         if (x >= 0 && adzi_c99_mentions(adzi_text_get(&body), c->memories[x].name) &&
             c->memories[x].kind == ADZI_C99_INPUT) {
@@ -212,6 +212,29 @@ static void declare_pointers(adzi_c99 *c, const adzi_c99_region *region, const a
 
 /* ---- scan ------------------------------------------------------------------------------------ */
 
+/* The only element of a value, as text. */
+static void only_element(adzi_c99 *c, int value, char text[ADZI_C99_TEXT])
+{
+    char index[ADZI_C99_INDEX];
+    snprintf(index, sizeof index, "%lld", (long long)c->values[value].offset);
+    adzi_c99_element(c, c->values[value].memory, index, text, ADZI_C99_TEXT);
+}
+
+/* The number of steps of a scan, and that of the last one. */
+static void name_steps(adzi_c99 *c, const adzi_c99_call *call, char below[32], char last[40])
+{
+    if (call->n_in == call->n_out) {
+        snprintf(below, 32, "%lld", (long long)attr_of(call)->steps);
+        snprintf(last, 40, "%lld", (long long)attr_of(call)->steps - 1);
+        return;
+    }
+    char count[ADZI_C99_TEXT];
+    only_element(c, call->in[call->n_in - 1], count);
+    snprintf(below, 32, "steps%d", c->step);
+    snprintf(last, 40, "%s - 1", below);
+    adzi_c99_line(c, "const int %s = %s;", below, count);
+}
+
 void adzi_c99_scan(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_call *end = adzi_c99_region_end(c, call);
@@ -227,14 +250,19 @@ void adzi_c99_scan(adzi_c99 *c, const adzi_c99_call *call)
             touch(c, c->values[end->out[k]].memory);
         }
     }
-    for (int k = at->carries; k < call->n_in; ++k) {
+    for (int k = at->carries; k < call->n_out; ++k) {
         if (c->values[call->out[k]].used) {
             touch(c, c->values[call->in[k]].memory);
         }
     }
-    adzi_c99_loop(c, at->steps, variable);
-    snprintf(region->variable, sizeof region->variable, at->reverse ? "(%lld - %s)" : "%.0lld%s",
-        at->reverse ? (long long)at->steps - 1 : 0, variable);
+    char below[32], last[40];
+    name_steps(c, call, below, last);
+    adzi_c99_range(c, "0", below, 1, variable);
+    if (at->reverse) {
+        snprintf(region->variable, sizeof region->variable, "(%s - %s)", last, variable);
+    } else {
+        snprintf(region->variable, sizeof region->variable, "%s", variable);
+    }
     region->head = c->body.length;
     copy_inputs(c, call, region->variable);
 }
@@ -272,14 +300,6 @@ void adzi_c99_while(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_open(c, "for (;; ++%s) {", region->variable);
 }
 
-/* The only element of a value, as text. */
-static void only_element(adzi_c99 *c, int value, char text[ADZI_C99_TEXT])
-{
-    char index[ADZI_C99_INDEX];
-    snprintf(index, sizeof index, "%lld", (long long)c->values[value].offset);
-    adzi_c99_element(c, c->values[value].memory, index, text, ADZI_C99_TEXT);
-}
-
 void adzi_c99_while_test(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_region *region = innermost(c);
@@ -287,7 +307,7 @@ void adzi_c99_while_test(adzi_c99 *c, const adzi_c99_call *call)
         return;
     }
     const adzi_c99_call *end = adzi_c99_region_end(c, call);
-    const int ended = attr_of(region->begin)->carries + 1;
+    const int ended = end->n_in + 1;
     char holds[ADZI_C99_TEXT], text[ADZI_C99_TEXT];
     only_element(c, call->in[0], holds);
     if (c->values[end->out[ended]].used) {
@@ -306,8 +326,9 @@ void adzi_c99_while_end(adzi_c99 *c, const adzi_c99_call *call)
     if (region == NULL) {
         return;
     }
-    const int count = call->out[attr_of(region->begin)->carries];
+    const int count = call->out[call->n_in];
     char text[ADZI_C99_TEXT];
+    copy_results(c, region, call);
     renew_carries(c, region->begin, call);
     adzi_c99_close(c);
     if (c->values[count].used) {

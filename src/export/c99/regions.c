@@ -106,9 +106,10 @@ static bool gives(const adzi_c99 *c, const adzi_c99_call *call, int memory)
 /* How many of the values that the end of a loop takes lie in a memory. */
 static int times_taken(const adzi_c99 *c, const adzi_c99_call *end, int memory)
 {
+    const int carries = ((const adzi_region_attr *)end->attr)->carries;
     int n = 0;
     for (int i = 0; i < end->n_in; ++i) {
-        n += c->values[end->in[i]].memory == memory;
+        n += c->values[end->in[i]].memory == memory && (i < carries || c->values[end->out[i]].used);
     }
     return n;
 }
@@ -168,7 +169,7 @@ static void place_carries(adzi_c99 *c, const adzi_c99_call *begin, const adzi_c9
 static void place_inputs(adzi_c99 *c, const adzi_c99_call *begin)
 {
     const int n = ((const adzi_region_attr *)begin->attr)->carries;
-    for (int k = n; k < begin->n_in; ++k) {
+    for (int k = n; k < begin->n_out; ++k) {
         adzi_c99_memory *m = &c->memories[c->values[begin->out[k]].memory];
         m->kind = is_row_major(&c->values[begin->in[k]], 1) ? ADZI_C99_INPUT : m->kind;
     }

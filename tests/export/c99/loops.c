@@ -6,35 +6,63 @@
 
 /* ---- what they compute ----------------------------------------------------------------------- */
 
-/* Exports a function for floats and for doubles, and compares it on three inputs. */
-static void check_both(
-    const char *name, adz_module *module, adz_tensor *(*call)(adz_module *, adz_tensor **))
+typedef adz_tensor *(*function)(adz_module *module, adz_tensor **in);
+
+enum { MOST_FUNCTIONS = 4 };
+
+/* Exports functions to one file of floats, and to one of doubles, and compares them on three
+ * inputs.
+ */
+static void check_all(const char *name, adz_module *module, const function *calls, size_t n_calls)
 {
     for (int wide = 0; wide <= 1; ++wide) {
         const adz_dtype dtype = wide ? ADZ_F64 : ADZ_F32;
+        static const char *const names[MOST_FUNCTIONS] = { "run", "second", "third", "fourth" };
         c_network n = { .module = module,
             .in = { adz_randn(ADZ_SHAPE(LOOP_STEPS, LOOP_WIDTH), dtype) },
-            .n_in = 1,
-            .call = call };
+            .n_in = 1 };
+        c_network each[MOST_FUNCTIONS];
+        adzi_export what[MOST_FUNCTIONS];
         adz_c_options o = ADZ_C_OPTIONS;
         o.libm = !wide;
         o.precision = dtype;
         if (module != NULL) {
             adz_module_to(module, dtype);
         }
-        if (write_network(&n, "net.c", &o) != ADZ_OK) {
+        for (size_t i = 0; i < n_calls; ++i) {
+            each[i] = n;
+            each[i].call = calls[i];
+            what[i] = (adzi_export){ .function = call_network,
+                .user = &each[i],
+                .inputs = { n.in, 1 },
+                .module = module,
+                .name = names[i] };
+        }
+        if (adzi_write_c("adz_plan_write_c", temporary_path("net.c"), what, n_calls, &o) !=
+            ADZ_OK) {
             fail_msg("%s: %s", name, adz_error_message());
         }
-        const compiled c = compile("net", o.libm);
-        for (int i = 0; i < 3; ++i) {
-            const double d = difference(&c, &n, 1);
-            if (!(d <= (wide ? 1e-14 : 1e-6))) {
-                fail_msg("%s: the C function differs by %g", name, d);
+        compiled c = compile("net", o.libm);
+        for (size_t i = 0; i < 3 * n_calls; ++i) {
+            char symbol[24];
+            snprintf(symbol, sizeof symbol, "net_%s", names[i % n_calls]);
+            *(void **)(void *)&c.run = dlsym(c.library, symbol);
+            assert_non_null(*(void **)(void *)&c.run);
+            const double d = difference(&c, &each[i % n_calls], 1);
+            if (!(d <= (wide ? 1e-14 : 4e-6))) { /* elementary functions of floats are libm's */
+                fail_msg("%s, function %zu: the C function differs by %g", name, i % n_calls, d);
             }
-            refill(&n);
+            if (i % n_calls == n_calls - 1) {
+                refill(&n);
+            }
         }
         dlclose(c.library);
     }
+}
+
+static void check_both(const char *name, adz_module *module, function call)
+{
+    check_all(name, module, &call, 1);
 }
 
 static void loops_compute_what_the_library_computes(void **state)
@@ -140,26 +168,92 @@ static adz_tensor *of_weights(adz_module *cell, adz_tensor **in)
     return adz_cat((adz_tensor *[]){ flat(found[0]), flat(found[1]) }, 2, 0);
 }
 
-static void gradients_of_scans(void **state)
+/* ---- loops in loops, and what they capture --------------------------------------------------- */
+
+/* Two tensors of which one is computed from the other, and the number of steps. */
+typedef struct {
+    adz_tensor *first, *second, *most;
+} captured;
+
+static adz_status bends(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    const captured *c = user;
+    results[0] = adz_add(adz_mul(in[0], c->first), adz_mul(in[1], c->second));
+    results[1] = in[1];
+    return loop_status(results[0]);
+}
+
+static adz_status damps(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    const captured *c = user;
+    results[0] = adz_mul(adz_tanh(in[0]), c->first);
+    results[1] = c->second; /* as it is */
+    return loop_status(results[0]);
+}
+
+static adz_tensor *is_positive(adz_tensor *x)
+{
+    return adz_gt_number(adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM), 0);
+}
+
+static adz_tensor *goes_on(adz_tensor *const *in, void *user)
+{
+    return adz_lt(in[2], ((const captured *)user)->most);
+}
+
+/* A step takes one of two ways. */
+static adz_status turns(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    results[2] = adz_add_number(in[2], 1);
+    return adz_branch(is_positive(in[0]), bends, damps, user, in, 2, 2, results) == ADZ_OK
+               ? loop_status(results[2])
+               : adz_error_code();
+}
+
+/* As many steps as the row has elements that are not negative, of three that the bound allows. */
+static adz_status walks(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    captured c = *(const captured *)user;
+    c.most = adz_sum(
+        adz_to(adz_ge_number(in[1], 0), adz_tensor_dtype(in[1])), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    adz_tensor *carries[] = { in[0], in[1], adz_mul_number(c.most, 0) }, *found[3];
+    if (adz_while(goes_on, turns, &c, carries, 3, 3, found, NULL, NULL) != ADZ_OK) {
+        return adz_error_code();
+    }
+    results[0] = adz_sin(found[0]);
+    results[1] = found[1];
+    return loop_status(results[0]);
+}
+
+static adz_tensor *in_each_other(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    adz_tensor *first = adz_tanh(adz_select(in[0], 0, 0)), *results[2];
+    captured c = { first, adz_sin(first), NULL };
+    adz_tensor *carry = adz_select(in[0], 0, 1);
+    return loop_scan(walks, &c, &carry, 1, in[0], 1, false, results) ? flat(results[1]) : NULL;
+}
+
+static void derivatives(void **state)
 {
     (void)state;
     static const char *const names[] = { "of_gated", "forwards", "backwards", "of_strided",
         "nested", "two_scans", "batched", "handed_on", "of_turned", "padded", "in_pieces",
-        "runge_kutta", "dormand_prince" };
+        "runge_kutta", "dormand_prince", "until_it_converges", "until_its_bound", "without_a_step",
+        "branches" };
+    static const loop_function own = { "in_each_other", in_each_other, NULL };
+    const function calls[] = { vjp, jvp, hvp, of_weights };
+    const size_t n = sizeof names / sizeof *names;
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(7);
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-        differentiated = loop_functions;
-        while (strcmp(differentiated->name, names[i]) != 0) {
+    for (size_t i = 0; i <= n; ++i) {
+        differentiated = i < n ? loop_functions : &own;
+        while (i < n && strcmp(differentiated->name, names[i]) != 0) {
             ++differentiated;
         }
         cell_of = loop_module(differentiated);
-        check_both(names[i], cell_of, vjp);
-        check_both(names[i], cell_of, jvp);
-        check_both(names[i], cell_of, hvp);
-        if (i == 0 || differentiated->module != NULL) {
-            check_both(names[i], cell_of, of_weights);
-        }
+        const bool weights = i == 0 || differentiated->module != NULL;
+        check_all(differentiated->name, cell_of, calls, weights ? 4 : 3);
         adz_module_release(&cell_of);
     }
     adz_scope_close(scope);
@@ -282,14 +376,57 @@ REFUSED(hands_out)
 REFUSED(reads_elements)
 REFUSED(draws)
 
-static adz_tensor *vjp_of_while(adz_module *none, adz_tensor **in)
+static adz_tensor *vjp_of(const char *name, adz_tensor **in)
 {
-    (void)none;
     differentiated = loop_functions;
-    while (strcmp(differentiated->name, "until_it_converges") != 0) {
+    while (strcmp(differentiated->name, name) != 0) {
         ++differentiated;
     }
     return vjp(NULL, in);
+}
+
+static adz_tensor *vjp_of_error_control(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    return vjp_of("error_control", in);
+}
+
+static adz_tensor *shrinks(adz_tensor *const *in, void *user)
+{
+    (void)user;
+    return adz_gt_number(adz_sum(in[0], ADZ_ALL_DIMS, ADZ_DROPDIM), 1);
+}
+
+static adz_status halves(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    (void)user;
+    results[0] = adz_mul_number(in[0], 0.5);
+    return loop_status(results[0]);
+}
+
+static adz_tensor *halved(adz_tensor *x, void *most)
+{
+    adz_tensor *last;
+    return adz_while(shrinks, halves, NULL, &x, 1, *(const int64_t *)most, &last, NULL, NULL) ==
+                   ADZ_OK
+               ? adz_mean(last, ADZ_ALL_DIMS, ADZ_DROPDIM)
+               : NULL;
+}
+
+static adz_tensor *vjp_of_many_steps(adz_module *none, adz_tensor **in)
+{
+    int64_t most = 65536;
+    (void)none;
+    return adz_vjp(halved, &most, in[0], ADZ_NONE, NULL);
+}
+
+static adz_tensor *vjp_of_large_carries(adz_module *none, adz_tensor **in)
+{
+    int64_t most = 65535;
+    (void)none;
+    return adz_vjp(halved, &most,
+        adz_expand(adz_unsqueeze(in[0], 0), ADZ_SHAPE(4096, LOOP_STEPS, LOOP_WIDTH)), ADZ_NONE,
+        NULL);
 }
 
 static void what_differs_from_step_to_step_is_refused(void **state)
@@ -303,7 +440,9 @@ static void what_differs_from_step_to_step_is_refused(void **state)
         { scan_that_hands_out, "is used outside of it" },
         { scan_that_reads_elements, "by the program itself" },
         { scan_that_draws, "draws random numbers" },
-        { vjp_of_while, "has no gradient in an exported function" } };
+        { vjp_of_error_control, "has no gradient in an exported function; set steps" },
+        { vjp_of_many_steps, "needs the carries of all steps" },
+        { vjp_of_large_carries, "needs the carries of all steps" } };
     adz_scope *scope = adz_scope_open();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         c_network n = { .in = { adz_randn(ADZ_SHAPE(LOOP_STEPS, LOOP_WIDTH), ADZ_F32) },
@@ -321,8 +460,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_compute_what_the_library_computes),
         cmocka_unit_test(states_at_times_that_turn_are_nan),
-        cmocka_unit_test(gradients_of_scans),
+        cmocka_unit_test(derivatives),
         cmocka_unit_test(the_text_does_not_depend_on_the_steps),
+        cmocka_unit_test(checkpoints_need_less_memory),
         cmocka_unit_test(what_differs_from_step_to_step_is_refused),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
