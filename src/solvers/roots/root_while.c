@@ -34,12 +34,14 @@ static adz_tensor *is_open(adz_tensor *good, adz_tensor *failed)
     return adz_any(open, ADZ_ALL_DIMS, ADZ_DROPDIM);
 }
 
-/* Whether a row is left, and another value may be computed. */
+/* Whether a row is left, and another value may be computed. A search within a trust region begins
+ * with a value even if all rows that are left were not finite at x0. */
 static adz_tensor *goes_on(adz_tensor *const *in, void *user)
 {
     const loop *l = user;
-    return adz_logical_and(
-        is_open(in[GOOD], in[FAILED]), adz_lt_number(in[COUNT], l->r->o.max_iterations));
+    adz_tensor *open = is_open(in[GOOD], in[FAILED]);
+    open = l->parts == &adzi_root_by_trust ? adz_logical_or(open, in[FIRST]) : open;
+    return adz_logical_and(open, adz_lt_number(in[COUNT], l->r->o.max_iterations));
 }
 
 static void take_state(adzi_root *r, adz_tensor *const *in)
@@ -136,14 +138,16 @@ static bool begin(const loop *l, adz_tensor **carries)
     return are_there(carries, OTHERS);
 }
 
-/* Rows that were given up go on if none is open, and a value may be computed. */
+/* Rows that were given up go on if there are any, none is open, and a value may be computed. */
 static bool begin_trust(const loop *l, adz_tensor **carries)
 {
     adzi_root *r = l->r;
     adz_tensor *count = carries[COUNT], *why = carries[WHY], *before = carries[FAILED];
     adz_tensor *open = is_open(carries[GOOD], before);
+    adz_tensor *left = adz_any(adz_logical_not(carries[GOOD]), ADZ_ALL_DIMS, ADZ_DROPDIM);
     adz_tensor *runs = adz_logical_and(adz_lt_number(count, r->o.max_iterations),
         adz_logical_and(adz_logical_not(open), adz_ne_number(why, ADZ_ROOT_NOT_FINITE)));
+    runs = adz_logical_and(runs, left);
     take_state(r, carries);
     if (runs == NULL || !l->parts->begin(r)) {
         return false;
@@ -156,7 +160,7 @@ static bool begin_trust(const loop *l, adz_tensor **carries)
     s->scale = adz_zeros_like(s->norm);
     give_state(r, carries);
     carries[COUNT] = count;
-    carries[FIRST] = adz_scalar(1, ADZ_BOOL);
+    carries[FIRST] = runs;
     carries[Y] = carries[NEWTON] = adz_zeros_like(s->x);
     carries[J] = adz_zeros(ADZ_SHAPE(rows, n, n), (adz_dtype)s->x->dtype);
     carries[PREDICTED] = carries[REACH] = s->scale;
