@@ -29,12 +29,18 @@ static uint64_t word_at(const adzi_captured_call *c, const adzi_plan_launch *l, 
     return word;
 }
 
+/* The operator of a launch. A mark has that of the launch before it, which says nothing of it. */
+static const char *op_of(const adzi_plan_launch *l)
+{
+    return l->function == adzi_mark ? NULL : l->op;
+}
+
 /* A number that is the same for launches that are equal. Words are added up, so that those of
  * addresses can be taken away. */
 static uint64_t hash_of(const adzi_captured_call *c, const adzi_plan_launch *l)
 {
     uint64_t hash = mixed(mixed((uintptr_t)l->kernel, (uintptr_t)l->function), l->size);
-    hash = mixed(mixed(mixed(hash, (uint64_t)l->units), (uint64_t)l->grain), (uintptr_t)l->op);
+    hash = mixed(mixed(mixed(hash, (uint64_t)l->units), (uint64_t)l->grain), (uintptr_t)op_of(l));
     hash = mixed(mixed(hash, (uintptr_t)l->composed), (uintptr_t)l->addresses);
     for (size_t i = 0; i < sizeof l->items; ++i) {
         hash = mixed(hash, (uint64_t)l->items[i] * 2 + l->fills);
@@ -64,7 +70,7 @@ bool adzi_fold_are_equal(
     const adzi_captured_call *c, const adzi_plan_launch *a, const adzi_plan_launch *b)
 {
     if (a->kernel != b->kernel || a->function != b->function || a->size != b->size ||
-        a->units != b->units || a->grain != b->grain || a->op != b->op ||
+        a->units != b->units || a->grain != b->grain || op_of(a) != op_of(b) ||
         a->composed != b->composed || a->addresses != b->addresses || a->fills != b->fills ||
         memcmp(a->items, b->items, sizeof a->items) != 0) {
         return false;

@@ -6,6 +6,8 @@
 #include "solvers/ode_control.h"
 #include "solvers/ode_run.h"
 
+enum { MOST_SPANS = 65535 }; /* of a loop: the most steps of adz_scan */
+
 /* ---- checks of a call ------------------------------------------------------------------------ */
 
 /* Whether there is a tolerance for each element, and rounding errors alone do not exceed them. */
@@ -87,6 +89,23 @@ static bool check_steps(const adzi_ode *ode)
     return true;
 }
 
+/* Whether the times can be those of a loop, where a plan or a file has one over them. */
+static bool check_loop(const adzi_ode *ode)
+{
+    const adzi_thread *thread = adzi_self();
+    if (ode->n_times - 1 <= MOST_SPANS) {
+        return true;
+    }
+    const bool captured = adzi_capture_of(thread) != NULL && !adzi_capture_gives_up();
+    if (thread->tracer != NULL || (captured && !ode->fixed)) {
+        adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
+            "%lld times; a plan and a file have a loop over them, which has at most %d steps, so %d times are possible there",
+            (long long)ode->n_times, MOST_SPANS, MOST_SPANS + 1);
+        return false;
+    }
+    return true;
+}
+
 /* Whether the form can be captured or exported. */
 static bool check_form(const adzi_ode *ode)
 {
@@ -116,7 +135,7 @@ bool adzi_ode_check(adzi_ode *ode, const adz_tensor *y0)
         return false;
     }
     ode->n_times = ode->times->sizes[0];
-    return check_steps(ode) && check_form(ode);
+    return check_steps(ode) && check_form(ode) && check_loop(ode);
 }
 
 /* ---- checks of elements ---------------------------------------------------------------------- */

@@ -240,17 +240,19 @@ static void bodies_of_loops_solve_equations(void **state)
 {
     (void)state;
     adz_manual_seed(17);
-    const bool before = adz_set_grad_enabled(false);
+    const bool before = adz_set_grad_enabled(true);
     for (int mode = 0; mode < 4; ++mode) {
+        adz_set_grad_enabled(
+            mode == 1 || mode == 2); /* then a call of the function tells that none is wanted */
         solved s = solved_new(
             mode & 1 ? ADZ_ODE_RODAS4 : ADZ_ODE_DORMAND_PRINCE, ADZ_F64, mode & 2 ? 2 : 4);
         adz_plan *plan = adz_plan_new(solve_often, &s, NULL);
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < 3; ++i) {
             if (plan == NULL || adz_plan_run(plan) != ADZ_OK) {
                 fail_msg("%s", adz_error_message());
             }
             assert_true(adz_equal(adz_plan_output(plan), solve_often(&s)));
-            refill(&s, i == 2 ? -1 : 1);
+            refill(&s, i == 1 ? -1 : 1);
         }
         adz_plan_free(&plan);
     }
@@ -280,6 +282,17 @@ static void what_a_plan_refuses(void **state)
     }
 }
 
+/* A loop has at most 65535 steps. */
+static void more_times_are_refused_by_name(void **state)
+{
+    (void)state;
+    solved s = solved_new(ADZ_ODE_DORMAND_PRINCE, ADZ_F64, 2);
+    s.times = adz_linspace(0, 1, 65537, ADZ_F64);
+    assert_null(adz_plan_new(solve, &s, NULL));
+    expect_error(
+        ADZ_ERR_ARGUMENT, "adz_odeint: 65537 times; a plan and a file have a loop over them");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, solvers_open, solvers_close)
 
 const struct CMUnitTest ode_adaptive_plans[N_ODE_ADAPTIVE_PLANS] = {
@@ -291,4 +304,5 @@ const struct CMUnitTest ode_adaptive_plans[N_ODE_ADAPTIVE_PLANS] = {
     TEST(states_without_elements_fail),
     TEST(bodies_of_loops_solve_equations),
     TEST(what_a_plan_refuses),
+    TEST(more_times_are_refused_by_name),
 };

@@ -49,7 +49,7 @@ enum {
     N_FORWARD_HITS = 5,
     N_ODE_BACKWARDS = 6,
     N_ODE_PLANS = 3,
-    N_ODE_ADAPTIVE_PLANS = 8
+    N_ODE_ADAPTIVE_PLANS = 9
 };
 /* Each test has a scope. */
 int solvers_open(void **state);
