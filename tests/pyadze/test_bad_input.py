@@ -172,6 +172,18 @@ print('ends')
 
 
 class Arguments(unittest.TestCase):
+    def test_sizes_that_no_memory_holds(self):
+        for call in (lambda: adze.tril_indices(10**9, 10**9), lambda: adze.triu_indices(2**40, 2**40),
+                     lambda: adze.combinations(adze.ones(30), 15), lambda: adze.combinations(adze.ones(3), 10**9, True)):
+            with self.assertRaises((adze.MemoryError, adze.ArgumentError, adze.ShapeError)):
+                call()
+        self.assertEqual(adze.tril_indices(2, 3, -1).tolist(), [[1], [0]])
+        self.assertEqual(adze.triu_indices(2, 3, 1).tolist(), [[0, 0, 1], [1, 2, 2]])
+        self.assertEqual(adze.tril_indices(0, 3).shape, (2, 0))
+        self.assertEqual(adze.triu_indices(2, 2, 5, dtype=adze.int32).dtype, adze.int32)
+        self.assertEqual(adze.combinations(adze.tensor([1, 2, 3])).tolist(), [[1, 2], [1, 3], [2, 3]])
+        self.assertEqual(adze.combinations(adze.ones(2), 3).shape, (0, 3))
+
     def test_generators(self):
         def raises():
             yield nn.Parameter(adze.ones(2))

@@ -222,6 +222,9 @@ def combinations(input, r=2, with_replacement=False):
     import itertools
     from . import tensor
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    count = input.shape[0] + (max(r, 1) - 1 if with_replacement else 0)
+    if r >= 0 and r * math.comb(count, r) > 2**26:
+        raise _adze.MemoryError('combinations: the result would have more than 2^26 elements')
     rows = list(choose(range(input.shape[0]), r))
     if not rows:
         return input.new_zeros(0, r)
@@ -230,10 +233,9 @@ def combinations(input, r=2, with_replacement=False):
 
 def _triangle(lower):
     def call(row, col, offset=0, *, dtype=int64, device=None):
-        from . import tensor
-        places = [(i, j) for i in range(row) for j in range(col) if (j - i <= offset if lower else j - i >= offset)]
-        return tensor([[i for i, _ in places], [j for _, j in places]], dtype=dtype) if places else \
-            _adze.zeros((2, 0), builtins.int(dtype))
+        whole = _adze.ones((row, col), builtins.int(uint8))
+        part = _adze.tril(whole, offset) if lower else _adze.triu(whole, offset)
+        return _adze.nonzero(part).t().contiguous().to(dtype)
     call.__name__ = 'tril_indices' if lower else 'triu_indices'
     call.__doc__ = f'The positions of the {"lower" if lower else "upper"} triangle of a matrix: rows, then columns.'
     return call
