@@ -66,6 +66,9 @@ const char *adzi_plan_differs(const adzi_capture *capture, int64_t first, int64_
 {
     const adzi_captured_call *c = call_of(capture);
     const size_t one = launch_at(c, first), other = launch_at(c, second);
+    if (c->refused) { /* some launches are not held, and the call becomes no plan */
+        return NULL;
+    }
     for (size_t i = 0; i < (size_t)n && c->masked; ++i) {
         if (!adzi_fold_are_equal(c, &c->launches[one + i], &c->launches[other + i])) {
             return c->launches[other + i].op;

@@ -219,7 +219,7 @@ static bool find_directions(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz
         used = (int64_t)adz_item(count);
     }
     if (!reads || used > 0) {
-        adz_tensor *d = direction(r, y, s->norm, renewed, used == renewed->numel);
+        adz_tensor *d = direction(r, y, s->norm, renewed, reads && used == renewed->numel);
         s->step = adz_where(renewed, d, s->step);
     }
     s->scale = adz_where(accepted, adz_ones_like(s->scale), adz_mul_number(s->scale, 0.5));

@@ -355,6 +355,25 @@ static void launches_do_not_depend_on_the_steps(void **state)
     assert_int_equal(launches_of(3, 2), launches_of(3, 9));
 }
 
+/* Wherever memory is refused while a plan is made, that is the error. */
+static void refused_memory_makes_no_plan(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 60; ++i) {
+        searched s = searched_new(
+            i % 2 ? layer : cubic, i % 2 ? ADZ_ROOT_ANDERSON : ADZ_ROOT_NEWTON, ADZ_F64, 3, 2);
+        adz_memory_info memory;
+        adz_get_memory_info(&memory, sizeof memory);
+        adz_set_memory_limit(memory.live_bytes + 4001 * (size_t)i);
+        adz_plan *plan = adz_plan_new(search, &s, NULL);
+        const bool made = plan != NULL && adz_plan_run(plan) == ADZ_OK;
+        assert_true(made || adz_error_code() == ADZ_ERR_MEMORY);
+        adz_error_clear();
+        adz_set_memory_limit(0);
+        adz_plan_free(&plan);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, solvers_open, solvers_close)
 
 const struct CMUnitTest root_plans[N_ROOT_PLANS] = {
@@ -366,4 +385,5 @@ const struct CMUnitTest root_plans[N_ROOT_PLANS] = {
     TEST(bodies_of_loops_search_for_roots),
     TEST(launches_do_not_depend_on_the_steps),
     TEST(what_a_plan_refuses),
+    TEST(refused_memory_makes_no_plan),
 };

@@ -34,7 +34,7 @@ static inline void expect_derivatives(
 }
 
 enum { N_ROOT_VALUES = 7, N_ROOT_GRADIENTS = 6, N_ROOT_REFUSED = 9 };
-enum { N_ROOT_ENDS = 8, N_ROOT_SET = 4, N_ROOT_PLANS = 8 };
+enum { N_ROOT_ENDS = 8, N_ROOT_SET = 4, N_ROOT_PLANS = 9 };
 enum { N_HIGHER = 4 };
 enum {
     N_ODE_VALUES = 5,
