@@ -6,8 +6,8 @@
 
 FOLDER is all-MiniLM-L6-v2 as it is published: its forward is computed for 16 texts of 128 tokens ("embed"). A Llama of the shape
 of SmolLM2-135M, with random weights, goes on greedily after a prompt of 512 tokens: in f32 and bf16 beside transformers, from
-one GGUF file in f16 and Q8_0 beside llama.cpp. The time of a prompt is that of its first token, and the time of a token is the
-rest over their number. Least times count, by the clock and of the processor; the latter depend less on what else runs, for
+one GGUF file in f16 and Q8_0 beside llama.cpp. The time of a prompt is that until its first token, and the time of a token
+is that of the others over their number. Least times count, by the clock and of the processor; the latter depend less on what else runs, for
 one thread. The ratios are those of the peer's time over adze's. "read" is the time that
 reading as many bytes as the weights have takes once. Needs torch, transformers, onnxruntime and gguf; --llama names the
 Python of an environment with llama-cpp-python (CMAKE_ARGS=-DGGML_NATIVE=on pip install --no-binary llama-cpp-python ...). Sides
@@ -83,10 +83,10 @@ def adze_generation(path, threads):
     adze.set_num_threads(threads)
     model, x = adze.models.from_pretrained(path, as_stored=True), adze.tensor(tokens(1, PROMPT, 49000))
 
-    def run(count):
+    def run(count, heard):
         with adze.no_grad():
             cache = model.new_cache(1, PROMPT + count)
-        return model.generate(x, max_new_tokens=count, cache=cache).numpy()[0].tolist()
+        return model.generate(x, max_new_tokens=count, cache=cache, on_token=lambda *_: heard()).numpy()[0].tolist()
     return run
 
 
@@ -99,10 +99,22 @@ def transformers_generation(path, threads):
     x = torch.tensor(tokens(1, PROMPT, 49000))
     mask = torch.ones_like(x)
 
-    def run(count):
+    class Streamer(transformers.generation.streamers.BaseStreamer):
+        def __init__(self, heard):
+            self.heard, self.prompt = heard, True
+
+        def put(self, value):
+            if not self.prompt:
+                self.heard()
+            self.prompt = False
+
+        def end(self):
+            pass
+
+    def run(count, heard):
         with torch.inference_mode():
             return model.generate(x, attention_mask=mask, do_sample=False, max_new_tokens=count, min_new_tokens=count,
-                                  eos_token_id=None, pad_token_id=0)[0, PROMPT:].tolist()
+                                  eos_token_id=None, pad_token_id=0, streamer=Streamer(heard))[0, PROMPT:].tolist()
     return run
 
 
@@ -118,7 +130,7 @@ def llama_generation(path, threads):
     context = llama_cpp.llama_init_from_model(model, settings)
     prompt = tokens(1, PROMPT, 49000)[0]
 
-    def run(count):
+    def run(count, heard):
         llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(context), True)
         made, new = [], prompt
         while len(made) < count:
@@ -130,6 +142,7 @@ def llama_generation(path, threads):
                                               (pretrained_files.SHAPE['vocab_size'],))
             new = [int(values.argmax())]
             made += new
+            heard()
         return made
     return run
 
@@ -148,30 +161,45 @@ def reading(path, threads):
     return lambda: [int(most) for most in pool.map(numpy.max, parts)]
 
 
+def now():
+    """Seconds by the clock and of the processor."""
+    return time.perf_counter(), time.process_time()
+
+
+def timed(run, *more):
+    """When a run began, when it said that there was another token, and when it ended; and its result."""
+    times = [now()]
+    value = run(*more, lambda: times.append(now())) if more else run()
+    return times + [now()], value
+
+
+def between(one, other, parts=1):
+    return [(b - a) / parts for a, b in zip(one, other)]
+
+
 def answer(what, side, path, threads, count):
     if what == 'embed':
-        run = embedding_of(side, path, threads)
-        ways = {'first': run, 'step': run}
+        run, more = embedding_of(side, path, threads), ()
     elif side == 'read':
-        run = reading(path, threads)
-        ways = {'step': run}
+        run, more = reading(path, threads), ()
     else:
-        run = GENERATIONS[side](path, threads)
-        ways = {'first': lambda: run(8), 'prompt': lambda: run(1), 'step': lambda: run(1 + count)}
+        run, more = GENERATIONS[side](path, threads), (1 + count,)
     for line in sys.stdin:
-        start, of_all = time.perf_counter(), time.process_time()
-        value = ways[line.strip()]()
-        seconds, of_all = time.perf_counter() - start, time.process_time() - of_all
-        value = value if isinstance(value, list) else [value]
-        print(' '.join(f'{v:.9g}' for v in value) if line.strip() == 'first' else f'{seconds:.6f} {of_all:.6f}', flush=True)
+        first = line.strip() == 'first'
+        times, value = timed(run, *((8,) if first and more else more))
+        if first:
+            print(' '.join(f'{v:.9g}' for v in (value if isinstance(value, list) else [value])), flush=True)
+            continue
+        parts = between(times[0], times[1]) + (between(times[1], times[count + 1], count) if more else [])
+        print(' '.join(f'{seconds:.6f}' for seconds in parts), flush=True)
 
 
 def load():
     return ' '.join(pathlib.Path('/proc/loadavg').read_text().split()[:1])
 
 
-def measure(what, names, path, o, kinds, rounds):
-    """The least times of all sides by kind, by the clock and of the processor, after a check of their first results."""
+def measure(what, names, path, o, rounds):
+    """The least times of all sides, after a check of their first results: those of answer."""
     python = {'llama.cpp': o.llama}
     sides = {name: turns.Side([python.get(name, sys.executable), __file__, 'side', what, name, str(path), str(o.threads),
                                str(o.tokens)], o.threads) for name in names}
@@ -179,16 +207,16 @@ def measure(what, names, path, o, kinds, rounds):
     if what == 'embed':
         turns.agree({name: values[0] for name, values in first.items()}, 1e-4)
     elif all(values == first['adze'] for values in first.values()):
-        print(f'{what}: the same {len(first["adze"])} tokens')
+        print(f'{what}: the same {len(first["adze"])} tokens', flush=True)
     else:
-        print(f'{what}: other tokens: {first}')
+        print(f'{what}: other tokens: {first}', flush=True)
         if what != 'q8_0':
             sys.exit(1)
-    least = {name: {kind: (float('inf'), float('inf')) for kind in kinds} for name in names}
+    least = {}
     for _ in range(rounds):
         for name, side in sides.items():
-            for kind in kinds if name != 'read' else ['step']:
-                least[name][kind] = tuple(map(min, least[name][kind], side.step(kind)))
+            taken = side.step()
+            least[name] = list(map(min, least.get(name, taken), taken))
     for side in sides.values():
         side.end()
     return least
@@ -202,9 +230,9 @@ def show(what, name, o, part, mine, ours):
 
 def embed(o):
     names = ['adze', 'transformers', 'onnxruntime']
-    least = measure('embed', names, o.folder, o, ['step'], 3 * o.rounds)
+    least = measure('embed', names, o.folder, o, 3 * o.rounds)
     for name in names:
-        show('embed', name, o, f'{BATCH} texts of {LENGTH} tokens', least[name]['step'], least['adze']['step'])
+        show('embed', name, o, f'{BATCH} texts of {LENGTH} tokens', least[name], least['adze'])
 
 
 def generate(kind, o):
@@ -215,14 +243,12 @@ def generate(kind, o):
             pretrained_files.write_gguf(path, kind)
         else:
             pretrained_files.write_folder(path, kind)
-        least = measure(kind, names, path, o, ['prompt', 'step'], o.rounds)
-    token = {name: [(s - p) / o.tokens for s, p in zip(t['step'], t['prompt'])] for name, t in least.items()}
-    token['read'] = least['read']['step']
+        least = measure(kind, names, path, o, o.rounds)
     for name in names:
         if name != 'read':
-            show(kind, name, o, f'a prompt of {PROMPT}', least[name]['prompt'], least['adze']['prompt'])
+            show(kind, name, o, f'a prompt of {PROMPT}', least[name][:2], least['adze'][:2])
     for name in names:
-        show(kind, name, o, 'a token' if name != 'read' else 'the weights once', token[name], token['adze'])
+        show(kind, name, o, 'a token' if name != 'read' else 'the weights once', least[name][-2:], least['adze'][2:])
 
 
 def main():
