@@ -116,6 +116,7 @@ def mapping_table(name, mapping):
 def main():
     letter, number, space, mark = (matched(p) for p in (r"\p{L}", r"\p{N}", r"\s", r"\p{M}"))
     upper, lower = matched(r"[\p{Lu}\p{Lt}]"), matched(r"\p{Ll}")
+    sign = matched(r"[\p{P}\$\+<=>\^~\|]")  # its punctuation is that of a newer Unicode than Punctuation()'s
     assert space == left_out(pre_tokenizers.WhitespaceSplit())
     word = set(POINTS) - isolated(pre_tokenizers.Whitespace())
     punctuation = isolated(pre_tokenizers.Punctuation())
@@ -141,7 +142,7 @@ def main():
              ("LOWER", lower), ("WORD", word), ("PUNCTUATION", punctuation), ("DIGIT", digit), ("CONTROL", control),
              ("NONSPACING", nonspacing), ("COMBINING", combining), ("CHINESE", chinese), ("LOWERED", set(lowered)),
              ("DECOMPOSED", set(canonical) | set(HANGUL)), ("COMPATIBLE", set(compatible) | set(HANGUL)),
-             ("REORDERED", set(classes)), ("JOINS", seconds), ("UNSTABLE", unstable))
+             ("REORDERED", set(classes)), ("JOINS", seconds), ("UNSTABLE", unstable), ("SIGN", sign))
     flags = {}
     enum = []
     for bit, (name, members) in enumerate(names):

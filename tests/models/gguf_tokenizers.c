@@ -196,6 +196,16 @@ static void pre_tokenizers_differ(void **state)
         t = opened(&v);
         IDS(encoded(t, "11111"), 9, 8);
         adz_tokenizer_free(&t);
+        /* U+09FD is punctuation since Unicode 11, and no space before it belongs to it. */
+        v.tokens[7] = (token){ "\xc4\xa0\xc4\xa0", NORMAL, 0 };
+        v.merges[2] = "\xc4\xa0 \xc4\xa0";
+        v.merges[3] = NULL;
+        t = opened(&v);
+        IDS(encoded(t, "  b"), 2, 3);
+        adz_tensor *signs = encoded(t, "  \xe0\xa7\xbd");
+        assert_int_equal(adz_tensor_data_i64(signs)[0], 7);
+        adz_tokenizer_free(&t);
+        v = bytes;
         v.pre = "llama-bpe";
         t = opened(&v);
         IDS(encoded(t, "ab"), 5, 4);

@@ -20,4 +20,5 @@ enum {
     CLASS_REORDERED = 1 << 16,
     CLASS_JOINS = 1 << 17,
     CLASS_UNSTABLE = 1 << 18,
+    CLASS_SIGN = 1 << 19,
 };

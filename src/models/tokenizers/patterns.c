@@ -174,15 +174,10 @@ static size_t three_digits(const char *at, const char *end)
     return n == 3 ? n : 0;
 }
 
-/* [\p{P}\$\+<=>\^~\|]+ : the class PUNCTUATION has the grave accent, too. */
+/* [\p{P}\$\+<=>\^~\|]+ */
 static size_t signs(const char *at, const char *end)
 {
-    const char *stop = at;
-    size_t bytes;
-    while ((look(stop, end, &bytes) & CLASS_PUNCTUATION) != 0 && *stop != '`') {
-        stop += bytes;
-    }
-    return (size_t)(stop - at);
+    return (size_t)(run_of(at, end, CLASS_SIGN, false, SIZE_MAX) - at);
 }
 
 /* \s+ */
