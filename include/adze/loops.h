@@ -128,7 +128,7 @@ ADZ_API void adz_scan_options_init(adz_scan_options *options, size_t size);
  * change that the results of steps alone show is not noticed. Gradients have the bits of those
  * without it; second derivatives are equal up to rounding. Generators have the states of the first
  * call. What a body changes beside its results is changed twice, such as the running statistics of
- * a batch norm. Without a graph the option does nothing. C files keep fewer carries with it.
+ * a batch norm. Without a graph, and in written files, the option does nothing.
  *
  * @param body       computes the next carries and the results of a step. The carries keep their
  *                   shapes and dtypes, and so do the results

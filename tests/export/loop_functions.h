@@ -45,7 +45,4 @@ bool loop_scan(adz_loop_body body, void *user, adz_tensor **carries, size_t n_ca
 adz_status loop_write_onnx(
     const loop_function *f, adz_module *cell, adz_tensor *x, const char *path);
 
-/* A test of C files, in c99/loop_checkpoints.c. */
-void checkpoints_need_less_memory(void **state);
-
 #endif

@@ -11,13 +11,6 @@
 adz_status adzi_scan_in_trace(adzi_loop *loop, adz_tensor *const *carries,
     adz_tensor *const *inputs, int64_t length, bool reverse, adz_tensor **results);
 
-/** Whether a scan of so many steps with the option checkpoint is one over chunks. */
-bool adzi_scan_has_chunks(int64_t length);
-
-/** adz_scan with the option checkpoint, over chunks of its steps. */
-adz_status adzi_scan_chunks_in_trace(const adzi_loop *loop, adz_tensor *const *carries,
-    adz_tensor *const *inputs, int64_t length, bool reverse, adz_tensor **results);
-
 /** adz_while. `count` and `ended` may be NULL. */
 adz_status adzi_while_in_trace(adzi_loop *loop, adz_loop_condition condition,
     adz_tensor *const *carries, int64_t most, adz_tensor **results, adz_tensor **count,

@@ -342,10 +342,6 @@ adz_status adz_scan(adz_loop_body body, void *user, adz_tensor *const *carries, 
     if (!check(&s, carries, options)) {
         return adzi_status(NULL);
     }
-    if (thread->tracer != NULL && s.options.checkpoint && adzi_scan_has_chunks(s.length)) {
-        return adzi_scan_chunks_in_trace(
-            &s.loop, carries, inputs, s.length, s.options.reverse, results);
-    }
     if (thread->tracer != NULL) {
         return adzi_scan_in_trace(&s.loop, carries, inputs, s.length, s.options.reverse, results);
     }
