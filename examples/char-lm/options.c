@@ -170,6 +170,11 @@ typedef struct option_table {
         OPTION_NUMBER("weight-dropout", &o->weight_p, 0, 0.999),       \
         OPTION_NUMBER("output-dropout", &o->output_p, 0, 0.999)
 
+/* How a step is computed. */
+#define STEP_OPTIONS(o)                                             \
+    OPTION_FLAG("shard", &o->shard), OPTION_FLAG("fast", &o->fast), \
+        OPTION_FLAG("no-capture", &o->no_capture)
+
 static option_table table_of(options *o)
 {
     return (option_table){ {
@@ -216,9 +221,7 @@ static option_table table_of(options *o)
         OPTION_NUMBER("temperature", &o->temperature, 0, 1e6),
         OPTION_NUMBER("sample-after", &o->sample_after, 0, 1e9),
         OPTION_CHOICE("window", &o->window, windows),
-        OPTION_FLAG("shard", &o->shard),
-        OPTION_FLAG("fast", &o->fast),
-        OPTION_FLAG("no-capture", &o->no_capture),
+        STEP_OPTIONS(o),
     } };
 }
 

@@ -278,6 +278,20 @@ static void fill_in_published(options *o, argument *table, size_t n)
     o->frozen = is_given(table, n, "freeze") ? o->frozen : 0;
 }
 
+static void check_network(const network *n)
+{
+    if (n->bidir && n->arch != ARCH_AWD_LSTM) {
+        usage_error("--bidir is for --arch awd-lstm");
+    }
+    if (n->bidir && n->width % 2 != 0) {
+        usage_error("--bidir needs an even --width: half of it for each direction");
+    }
+    if (n->arch >= ARCH_TRANSFORMER && n->width % n->heads != 0) {
+        usage_error("--width %lld is no multiple of --heads %lld", (long long)n->width,
+            (long long)n->heads);
+    }
+}
+
 static void check_options(const options *o, argument *table, size_t n, size_t n_network)
 {
     if (o->predict != NULL && o->load == NULL) {
@@ -318,16 +332,7 @@ static void check_options(const options *o, argument *table, size_t n, size_t n_
         usage_error(
             "--text and --label are both '%s': nothing would be left to predict", o->text_column);
     }
-    if (o->network.bidir && o->network.arch != ARCH_AWD_LSTM) {
-        usage_error("--bidir is for --arch awd-lstm");
-    }
-    if (o->network.bidir && o->network.width % 2 != 0) {
-        usage_error("--bidir needs an even --width: half of it for each direction");
-    }
-    if (o->network.arch >= ARCH_TRANSFORMER && o->network.width % o->network.heads != 0) {
-        usage_error("--width %lld is no multiple of --heads %lld", (long long)o->network.width,
-            (long long)o->network.heads);
-    }
+    check_network(&o->network);
 }
 
 void fill_in_rate(options *o, const network *n)
