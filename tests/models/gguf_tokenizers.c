@@ -12,8 +12,7 @@
 
 enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER = 4, UNUSED = 5, BYTE = 6, MOST = 24 };
 
-/* A token of a file. */
-typedef struct {
+typedef struct { /* a token of a file */
     const char *text;
     int type;
     float score;
