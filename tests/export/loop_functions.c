@@ -129,21 +129,32 @@ static adz_tensor *nested(adz_module *none, adz_tensor **in)
     return loop_scan(outer, NULL, &zero, 1, in[0], 1, false, results) ? joined(results, 2) : NULL;
 }
 
-/* Both results of a step are those of an inner scan. */
+/* A step hands over its input, and what the body of the outer scan has made. */
+static adz_status hands_on(adz_tensor **results, adz_tensor *const *in, void *user)
+{
+    results[0] = adz_add(adz_mul(in[0], user), in[1]);
+    results[1] = in[1];
+    results[2] = user;
+    return loop_status(results[0]);
+}
+
+/* The results of a step are those of an inner scan, and one that its steps hand over, too. */
 static adz_status outermost(adz_tensor **results, adz_tensor *const *in, void *user)
 {
-    adz_tensor *carry = in[0];
-    loop_scan(inner, user, &carry, 1, in[1], 1, true, results);
-    return loop_status(results[1]);
+    adz_tensor *carry = in[0], *mean = adz_mean(in[1], ADZ_ALL_DIMS, ADZ_DROPDIM);
+    (void)user;
+    results[3] = adz_sin(mean);
+    return loop_scan(hands_on, results[3], &carry, 1, in[1], 2, true, results)
+               ? loop_status(results[3])
+               : adz_error_code();
 }
 
 static adz_tensor *handed_on(adz_module *none, adz_tensor **in)
 {
-    adz_tensor *zero = adz_zeros(ADZ_SHAPE_SCALAR, adz_tensor_dtype(in[0])), *results[2];
-    adz_tensor *factor = adz_mean(adz_abs(in[0]), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    adz_tensor *zero = adz_zeros(ADZ_SHAPE_SCALAR, adz_tensor_dtype(in[0])), *results[4];
     (void)none;
-    return loop_scan(outermost, factor, &zero, 1, in[0], 1, false, results) ? joined(results, 2)
-                                                                            : NULL;
+    return loop_scan(outermost, NULL, &zero, 1, in[0], 3, false, results) ? joined(results, 4)
+                                                                          : NULL;
 }
 
 /* The new carries are views of the old ones: one of itself, one of the other. */

@@ -65,8 +65,8 @@ typedef struct adzi_c99_memory {
     bool array;   /* the array of a constant is used in the file */
     bool made;    /* a constant that a function makes in every call */
     bool changes; /* a variable that some function changes */
-    bool placed;  /* the result of a step, which lies among the results of all steps */
     bool saved;   /* a file of weights has it */
+    const struct adzi_c99_call *placed; /* the end of the loop among whose results it is computed */
 } adzi_c99_memory;
 
 /** A parameter that a function updates by an optimizer. Parameters that have made as many steps,

@@ -174,7 +174,7 @@ static void copy_results(adzi_c99 *c, const adzi_c99_region *region, const adzi_
 {
     for (int k = attr_of(end)->carries; k < end->n_in && !c->failed; ++k) {
         const adzi_c99_value y = c->values[end->in[k]], all = c->values[end->out[k]];
-        if (!all.used || c->memories[y.memory].placed) {
+        if (!all.used || c->memories[y.memory].placed == end) {
             continue;
         }
         const adzi_c99_value to = step_of(c, &all, "the results of this step");
@@ -199,7 +199,7 @@ static void declare_pointers(adzi_c99 *c, const adzi_c99_region *region, const a
             c->memories[x].kind == ADZI_C99_INPUT) {
             add_pointer(c, region->variable, &c->values[begin->in[k]], x, true);
         }
-        if (y >= 0 && c->values[end->out[k]].used && c->memories[y].placed) {
+        if (y >= 0 && c->values[end->out[k]].used && c->memories[y].placed == end) {
             add_pointer(c, region->variable, &c->values[end->out[k]], y, false);
         }
     }

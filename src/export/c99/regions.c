@@ -175,8 +175,9 @@ static void place_inputs(adzi_c99 *c, const adzi_c99_call *begin)
     }
 }
 
-/* A result of a step is computed among the results of all steps if the body makes it as a whole.
- * One of a loop inside the body is copied. */
+/* A result of a step is computed among the results of all steps if the body makes it as a whole. A
+ * loop inside the body that also hands it over copies it: it lies among the results of this loop
+ * alone. */
 static void place_results(adzi_c99 *c, const adzi_c99_call *begin, const adzi_c99_call *end)
 {
     const int n = ((const adzi_region_attr *)begin->attr)->carries;
@@ -184,11 +185,10 @@ static void place_results(adzi_c99 *c, const adzi_c99_call *begin, const adzi_c9
         const adzi_c99_value *y = &c->values[end->in[k]];
         const adzi_c99_call *made = maker(c, begin + 1, end, y->memory);
         if (c->values[end->out[k]].used && made < end && adzi_c99_is_whole(c, y) &&
-            adzi_c99_region_of(made) == ADZI_NO_REGION &&
             maker(c, c->calls, made, y->memory) == made && !made->inplace &&
             times_taken(c, end, y->memory) == 1) {
             c->memories[y->memory].kind = ADZI_C99_INPUT;
-            c->memories[y->memory].placed = true;
+            c->memories[y->memory].placed = end;
         }
     }
 }
