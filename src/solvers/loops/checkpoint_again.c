@@ -147,7 +147,7 @@ static bool is_repeated(const again *a)
     }
     if (c < a->loop.n_carries) {
         adzi_error(name, ADZ_ERR_STATE,
-            "the second call of steps %lld to %lld, which the option checkpoint makes in the backward, has computed another carry %zu than the first one: a tensor without a gradient, or a number, that the body reads has changed since",
+            "the second call of steps %lld to %lld, which the option checkpoint makes in the backward, has computed another carry %zu than the first one: something has changed since that the body reads, such as a tensor without a gradient or a number, or that decides its bits, such as the precision of products",
             (long long)a->saved->begin, (long long)(a->saved->begin + a->saved->n - 1), c);
     }
     return c == a->loop.n_carries;
