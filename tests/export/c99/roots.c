@@ -111,6 +111,22 @@ static adz_tensor *gradient(adz_module *none, adz_tensor **in)
     return loss != NULL && adz_autograd_grad(&loss, NULL, 1, &b, 1, NULL, &g) == ADZ_OK ? g : NULL;
 }
 
+static adz_tensor *energy(adz_tensor *b, void *none)
+{
+    adz_root_options o = options_of(ADZ_ROOT_NEWTON, b);
+    const adz_tensor_function f = { by_argument, NULL };
+    (void)none;
+    o.rows = true;
+    adz_tensor *x = adz_root_many(&f, adz_zeros_like(b), &b, 1, &o, NULL);
+    return adz_sum(adz_square(x), ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+static adz_tensor *second_derivative(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    return adz_hvp(energy, NULL, in[0], adz_cos(in[0]), NULL);
+}
+
 static const root_function functions[] = {
     { "newton_of_rows", newton_of_rows, ADZ_F32, 1e-5 },
     { "newton", newton, ADZ_F64, 1e-12 },
@@ -118,6 +134,7 @@ static const root_function functions[] = {
     { "trust_region", trust_region, ADZ_F64, 1e-9 },
     { "anderson", anderson, ADZ_F32, 1e-4 },
     { "gradient", gradient, ADZ_F64, 1e-11 },
+    { "second_derivative", second_derivative, ADZ_F64, 1e-11 },
 };
 
 static void files_find_the_roots_of_the_library(void **state)
