@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Optimizers of a program's own in both forms, and the states of optimizers and schedules as dictionaries."""
+import math
 import unittest
 
 import adze
@@ -175,6 +176,17 @@ class States(unittest.TestCase):
         self.assertEqual(state['param_groups'][0]['params'], [0, 1, 2, 3])
         self.assertEqual(state['param_groups'][0]['betas'], (0.9, 0.999))
 
+    def test_numbers_of_parameters_are_those_of_the_groups(self):
+        parameters = [nn.Parameter(adze.ones(2)), nn.Parameter(adze.ones(2))]
+        optimizer = optim.SGD(parameters, lr=0.1, momentum=0.9)
+        state = optimizer.state_dict()
+        state['param_groups'][0]['params'] = [7, 3]
+        state['state'] = {3: {'momentum_buffer': adze.full((2,), 3.0)}, 7: {'momentum_buffer': adze.full((2,), 7.0)}}
+        optimizer.load_state_dict(state)
+        loaded = optimizer.state_dict()
+        self.assertEqual([loaded['state'][i]['momentum_buffer'].tolist() for i in (0, 1)], [[7.0, 7.0], [3.0, 3.0]])
+        self.assertEqual(loaded['param_groups'][0]['params'], [0, 1])
+
     def test_what_does_not_fit_is_refused(self):
         t = Training(lambda p: optim.Adam(p, lr=1e-3))
         t.losses(2)
@@ -194,6 +206,11 @@ class States(unittest.TestCase):
         wrong['param_groups'][0]['unknown'] = 3
         with self.assertRaisesRegex(KeyError, 'unknown'):
             t.optimizer.load_state_dict(wrong)
+        for lr in (math.nan, math.inf):
+            wrong = t.optimizer.state_dict()
+            wrong['param_groups'][0]['lr'] = lr
+            with self.assertRaisesRegex(ValueError, 'lr is (nan|inf), but must be finite'):
+                t.optimizer.load_state_dict(wrong)
         self.assertEqual(str(t.optimizer.state_dict()), before)
         own = Training(MAKERS['nesterov'])
         own.losses(2)

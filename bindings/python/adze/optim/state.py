@@ -2,6 +2,7 @@
 names are those of PyTorch, in memory."""
 import copy
 import json
+import math
 
 from .. import _adze
 
@@ -63,8 +64,15 @@ class _Keys:
         return hash(p) in self._hashes
 
 
+def _finite(name, value):
+    if not math.isfinite(value):
+        raise ValueError(f'load_state_dict: {name} is {value}, but must be finite')
+    return float(value)
+
+
 def load_optimizer(optimizer, given):
-    """Refuses what does not fit before anything changes."""
+    """Refuses what does not fit before anything changes. As in PyTorch, a parameter's state has the number that stands at
+    the parameter's place in the groups."""
     _, said = _saved(optimizer._handle)
     about = json.loads(said['optimizer'])
     groups = [dict(g) for g in given['param_groups']]
@@ -83,21 +91,23 @@ def load_optimizer(optimizer, given):
         more.append(unknown if own else {})
         for name, value in group.items():
             if name in known and name != 'params':
-                known[name] = bool(value) if isinstance(known[name], bool) else float(value)
+                known[name] = bool(value) if isinstance(known[name], bool) else _finite(name, value)
         if 'initial_lr' in group:
-            known['initial_lr'] = float(group['initial_lr'])
+            known['initial_lr'] = _finite('initial_lr', group['initial_lr'])
         groups[at] = known
-    tensors, others, count = {}, {}, len(_places(optimizer))
+    tensors, others = {}, {}
+    places = {int(n): place for place, n in enumerate(n for g in given['param_groups'] for n in g['params'])}
     for number, values in given['state'].items():
-        if not 0 <= int(number) < count:
-            raise ValueError(f'load_state_dict: state {number} is of no parameter; the optimizer has {count}')
+        if int(number) not in places:
+            raise ValueError(f'load_state_dict: state {number} is of no parameter; the optimizer has {len(places)}')
+        place = places[int(number)]
         for key, value in values.items():
             if isinstance(value, _adze.Tensor) and (native is None or key in native):
-                tensors[f'state.{int(number)}.{key}'] = value.to(_adze_int64()) if key == 'step' else value
+                tensors[f'state.{place}.{key}'] = value.to(_adze_int64()) if key == 'step' else value
             elif native is None:
-                raise TypeError(f'load_state_dict: state {number} has {key!r}, which is {type(value).__name__} and no tensor')
+                raise TypeError(f'load_state_dict: state {number} has {key!r}, which is {type(value).__name__} and no tensor of adze')
             else:
-                others.setdefault(int(number), {})[key] = value
+                others.setdefault(place, {})[key] = value
     about['param_groups'] = groups
     about['name'] = given.get('name', about['name'])
     said['optimizer'] = json.dumps(about)
