@@ -174,7 +174,8 @@ print('ends')
 class Arguments(unittest.TestCase):
     def test_sizes_that_no_memory_holds(self):
         for call in (lambda: adze.tril_indices(10**9, 10**9), lambda: adze.triu_indices(2**40, 2**40),
-                     lambda: adze.combinations(adze.ones(30), 15), lambda: adze.combinations(adze.ones(3), 10**9, True)):
+                     lambda: adze.combinations(adze.ones(30), 15), lambda: adze.combinations(adze.ones(3), 10**9, True),
+                     lambda: adze.combinations(adze.ones(10**7), 5 * 10**6), lambda: adze.vander(adze.ones(3), 10**12)):
             with self.assertRaises((adze.MemoryError, adze.ArgumentError, adze.ShapeError)):
                 call()
         self.assertEqual(adze.tril_indices(2, 3, -1).tolist(), [[1], [0]])
@@ -183,6 +184,10 @@ class Arguments(unittest.TestCase):
         self.assertEqual(adze.triu_indices(2, 2, 5, dtype=adze.int32).dtype, adze.int32)
         self.assertEqual(adze.combinations(adze.tensor([1, 2, 3])).tolist(), [[1, 2], [1, 3], [2, 3]])
         self.assertEqual(adze.combinations(adze.ones(2), 3).shape, (0, 3))
+        self.assertEqual(adze.combinations(adze.ones(2), 0).shape, (0,))
+        self.assertEqual(adze.combinations(adze.tensor([1, 2]), 2, True).tolist(), [[1, 1], [1, 2], [2, 2]])
+        with self.assertRaisesRegex(adze.ShapeError, 'must be a vector'):
+            adze.combinations(adze.ones(2, 2))
 
     def test_generators(self):
         def raises():

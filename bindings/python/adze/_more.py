@@ -216,14 +216,30 @@ def cartesian_prod(*tensors):
     return _adze.stack([g.reshape(-1) for g in meshgrid(*tensors)], 1)
 
 
+def _choices(n, r, most):
+    """The number of choices of r from n things, or some number above `most`: math.comb of large numbers takes minutes."""
+    count, r = 1, min(r, n - r)
+    if r < 0:
+        return 0
+    for i in range(r):
+        count = count * (n - i) // (i + 1)
+        if count > most:
+            break
+    return count
+
+
 @_function
 def combinations(input, r=2, with_replacement=False):
     """All choices of r elements of a vector, a row for each."""
     import itertools
     from . import tensor
+    if input.ndim != 1:
+        raise _adze.ShapeError(f'combinations: input has {input.ndim} dimensions, but must be a vector')
+    if r == 0:
+        return input.new_zeros(0)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     count = input.shape[0] + (max(r, 1) - 1 if with_replacement else 0)
-    if r >= 0 and r * math.comb(count, r) > 2**26:
+    if r > 0 and _choices(count, r, 2**26 // r) > 2**26 // r:
         raise _adze.MemoryError('combinations: the result would have more than 2^26 elements')
     rows = list(choose(range(input.shape[0]), r))
     if not rows:
@@ -248,6 +264,8 @@ FUNCTIONS['tril_indices'], FUNCTIONS['triu_indices'] = _triangle(True), _triangl
 def vander(x, N=None, increasing=False):
     """The powers of the elements of a vector, a row for each element."""
     n = x.shape[0] if N is None else N
+    if n * max(x.shape[0], 1) > 2**26:
+        raise _adze.MemoryError('vander: the result would have more than 2^26 elements')
     powers = range(n) if increasing else range(n - 1, -1, -1)
     return _adze.stack([x ** p for p in powers], 1) if n else x.new_zeros(x.shape[0], 0)
 
