@@ -151,7 +151,7 @@ ADZ_API adz_safetensors *adz_checkpoint_snapshot(const adz_checkpoint *checkpoin
  *
  * @param checkpoint  the parts to restore, without `parallel`; its epoch and step are set
  * @param collection  from adz_checkpoint_snapshot, or of the same names; its tensors are
- * contiguous, and are read and not kept
+ *                    contiguous, share no memory with the parts, and are read and not kept
  * @return            ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a tensor is not contiguous);
  *                    ADZ_ERR_UNSUPPORTED (`parallel` is set); or an error as for
  *                    adz_checkpoint_load, but for those of files and of transports
