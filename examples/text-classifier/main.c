@@ -88,6 +88,15 @@ static void check_training_files(const options *o)
     check_files(files, sizeof files / sizeof *files);
 }
 
+/* Ends the program if --no-capture would have no effect. The file decides what the encoder is. */
+static void check_capture(const options *o, const model *m)
+{
+    if (o->no_capture && (m->published || m->network.arch != ARCH_TRANSFORMER)) {
+        fail("%s: its encoder is not that of --arch transformer, to which --no-capture belongs",
+            o->load != NULL ? o->load : o->encoder);
+    }
+}
+
 static void train_and_report(options *o)
 {
     check_training_files(o);
@@ -95,6 +104,7 @@ static void train_and_report(options *o)
     int64_t *by_rule;
     text_table table = load_table(o, &by_rule);
     model m = o->load != NULL ? load_model(o->load) : make_model(o, &table, name);
+    check_capture(o, &m);
     fill_in_rate(o, &m.network);
     problem p = split_samples(o, encode_rows(&table, name, &m, by_rule));
     free_text_table(&table);

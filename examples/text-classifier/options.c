@@ -234,7 +234,7 @@ static void check_given(const options *o, argument *table, size_t n)
         { "ffn", attends, "--arch transformer and transformer-xl" },
         { "mask", attends, "--arch transformer and transformer-xl" },
         { "memory", arch == ARCH_TRANSFORMER_XL, "--arch transformer-xl" },
-        { "no-capture", arch == ARCH_TRANSFORMER, "--arch transformer" },
+        { "no-capture", arch == ARCH_TRANSFORMER || o->load != NULL, "--arch transformer" },
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
         if (!rules[i].used && is_given(table, n, rules[i].name)) {

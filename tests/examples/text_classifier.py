@@ -357,6 +357,10 @@ def captured():
     small = [*SMALL, "--examples", 60, "--freeze", 3]
     assert said in run(*small, "--epochs", 3) and "the head alone is trained" not in run(*small, "--epochs", 4)
     misused("--no-capture belongs to --arch transformer", "--no-capture", "--arch", "qrnn")
+    run(*small, "--arch", "transformer", "--heads", 2, "--save", "s.st")
+    same_without_capture(["t.st"], "--load", "s.st", "--save", "t.st", "--examples", 60, "--epochs", 3)
+    run(*small, "--save", "s.st")
+    refused("s.st: its encoder is not that of --arch transformer", "--load", "s.st", "--no-capture", "--examples", 60)
     misused("--no-capture belongs to a training", "--load", "s", "--predict", "t.csv", "--no-capture")
 
 
