@@ -74,6 +74,9 @@ static int64_t width_of(adz_module *encoder, const char *folder)
 model open_pretrained(const char *folder, int64_t max_len, char **labels, size_t n_labels)
 {
     check_model_path(folder);
+    if (ends_with(folder, ".gguf")) {
+        fail("%s: this program takes a folder with config.json; embed takes GGUF files", folder);
+    }
     adz_module *encoder = adz_pretrained_open(folder, NULL);
     const int64_t width = width_of(encoder, folder), positions = positions_of(folder, encoder);
     const int64_t padding = padding_of(folder, encoder);

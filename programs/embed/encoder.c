@@ -1,4 +1,5 @@
-/* Opens a folder in the form of sentence-transformers, and encodes texts in batches. */
+/* Opens a folder in the form of sentence-transformers or a GGUF file, and encodes texts in batches.
+ */
 #include "encoder.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static const char of_sentences[] = "sentence_bert_config.json";
 /* ---- the folder ----------------------------------------------------------------------------- */
 
 /* The most tokens of a text: as sentence-transformers has it, the length in its own file, or what
- * both the table of positions and the tokenizer allow. */
+ * both the table of positions and the tokenizer allow. A GGUF file has only the positions. */
 static int64_t length_of(const char *folder, adz_module *model)
 {
     int64_t length = 0, tokens = 0;
@@ -38,6 +39,10 @@ static void check_model(const encoder *e, const char *folder)
     if (model_gives(e->model, "logits")) {
         fail(
             "%s: a %s is a language model, which gives no embeddings; generate writes text with it",
+            folder, adz_module_name(e->model));
+    }
+    if (!model_gives(e->model, "sentence_embedding") && ends_with(folder, ".gguf")) {
+        fail("%s: the file names no pooling, which says how the tokens of a %s become one vector",
             folder, adz_module_name(e->model));
     }
     if (!model_gives(e->model, "sentence_embedding")) {

@@ -12,8 +12,8 @@ typedef struct encoder {
     int64_t width;      /* elements of a vector; 0 before the first text */
 } encoder;
 
-/* Opens a folder in the form of sentence-transformers. `max_length` 0 is that of the folder. Ends
- * the program if the folder holds another kind of model. */
+/* Opens a folder in the form of sentence-transformers, or a GGUF file. `max_length` 0 is what the
+ * model says. Ends the program if it is another kind of model. */
 encoder open_encoder(const char *folder, int64_t max_length);
 void close_encoder(encoder *e);
 

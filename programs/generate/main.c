@@ -32,13 +32,8 @@ typedef struct language_model {
 
 static void read_gguf_numbers(language_model *m, const char *path)
 {
-    char key[256];
     adz_gguf *file = adz_gguf_open(path);
-    const char *architecture = adz_gguf_text(file, "general.architecture");
-    snprintf(key, sizeof key, "%s.context_length", architecture);
-    if (adz_gguf_kind_of(file, key) == ADZ_GGUF_KIND_INTEGER) {
-        adz_gguf_integer(file, key, &m->positions);
-    }
+    m->positions = gguf_positions(file);
     const char *const end = "tokenizer.ggml.eos_token_id";
     if (adz_gguf_kind_of(file, end) == ADZ_GGUF_KIND_INTEGER) {
         adz_gguf_integer(file, end, m->ends);

@@ -116,6 +116,7 @@ def bad_input():
     write_table("padding.csv", [("yes [PAD]", "accept"), ("no", "reject")] * 10)
     refused("nowhere/config.json cannot be opened", "--data", "easy.csv", "--pretrained", "nowhere")
     refused("a LlamaForCausalLM is no encoder", "--data", "easy.csv", "--pretrained", "llama")
+    refused("model.gguf: this program takes a folder", "--data", "easy.csv", "--pretrained", "model.gguf")
     refused("tokenizer.json cannot be read", "--data", "easy.csv", "--pretrained", os.path.join(GOLDEN, "bert"))
     refused("bytes.csv: line 3: ", "--data", "bytes.csv", "--pretrained", "bert")
     refused("the token that fills rows", "--data", "padding.csv", "--pretrained", "bert")

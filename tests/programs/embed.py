@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "examples"))
@@ -92,6 +93,62 @@ def truncation():
     assert "the query has 182 tokens, and what is behind the first 128" in said and "line 1" not in said, said
 
 
+NAMES = {"embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd",
+         "embeddings.token_type_embeddings": "token_types", "embeddings.LayerNorm": "token_embd_norm",
+         "attention.self.query": "attn_q", "attention.self.key": "attn_k", "attention.self.value": "attn_v",
+         "attention.output.dense": "attn_output", "attention.output.LayerNorm": "attn_output_norm",
+         "intermediate.dense": "ffn_up", "output.dense": "ffn_down", "output.LayerNorm": "layer_output_norm"}
+
+
+def gguf_text(text):
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def write_gguf(path, pooling):
+    """The folder small as a GGUF file."""
+    with open("small/config.json", encoding="ascii") as stream:
+        c = json.load(stream)
+    with open("small/tokenizer.json", encoding="utf-8") as stream:
+        vocab = json.load(stream)["model"]["vocab"]
+    with open("small/model.safetensors", "rb") as stream:
+        size, = struct.unpack("<Q", stream.read(8))
+        tensors = json.loads(stream.read(size))
+        data = stream.read()
+    del tensors["__metadata__"]
+    tokens = [t if t[0] == "[" and t[-1] == "]" and t != "[" else t[2:] if t[:2] == "##" else "\u2581" + t
+              for t in sorted(vocab, key=vocab.get)]
+    values = [gguf_text("general.architecture") + struct.pack("<I", 8) + gguf_text("bert"),
+              gguf_text("bert.attention.layer_norm_epsilon") + struct.pack("<If", 6, c["layer_norm_eps"]),
+              gguf_text("tokenizer.ggml.model") + struct.pack("<I", 8) + gguf_text("bert"),
+              gguf_text("tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, len(tokens)) + b"".join(map(gguf_text, tokens)),
+              gguf_text("tokenizer.ggml.token_type") + struct.pack(f"<IIQ{len(tokens)}i", 9, 5, len(tokens),
+                                                                   *[3 if t[0] == "[" else 1 for t in tokens])]
+    for name, entry in (("block_count", "num_hidden_layers"), ("embedding_length", "hidden_size"),
+                        ("feed_forward_length", "intermediate_size"), ("attention.head_count", "num_attention_heads"),
+                        ("context_length", "max_position_embeddings")):
+        values.append(gguf_text("bert." + name) + struct.pack("<II", 4, c[entry]))
+    values.append(gguf_text("bert.pooling_type") + struct.pack("<II", 4, pooling))
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values)) + b"".join(values)
+    for name, of in tensors.items():
+        layer, last = re.match(r"(?:encoder\.layer\.(\d+)\.)?.*\.(weight|bias)$", name).groups()
+        path_of = re.sub(r"^encoder\.layer\.\d+\.|\.(weight|bias)$", "", name)
+        own = ("" if layer is None else f"blk.{layer}.") + f"{NAMES[path_of]}.{last}"
+        head += gguf_text(own) + struct.pack(f"<I{len(of['shape'])}Q", len(of["shape"]), *of["shape"][::-1])
+        head += struct.pack("<IQ", 0, of["data_offsets"][0])
+    with open(path, "wb") as stream:
+        stream.write(head + bytes(-len(head) % 32) + data)
+
+
+def gguf():
+    """A GGUF file has the vectors of its folder, and cuts texts at its positions."""
+    write_gguf("small.gguf", 1)
+    assert distance(vectors("small", "--lines", "lines.txt"), vectors("small.gguf", "--lines", "lines.txt")) < 1e-5
+    said = run("small.gguf", "--lines", "lines.txt", "--output", "out.txt")
+    assert "1 text is longer than 128 tokens" in said and "line 6 with 182 tokens" in said, said
+    write_gguf("none.gguf", 0)
+    refused("none.gguf: the file names no pooling", "none.gguf", "--lines", "lines.txt")
+
+
 def queries():
     said = run("small", "--lines", "lines.txt", "--query", TEXTS[6], "--top", 2).splitlines()
     lines = [line for line in said if not line.startswith("embed: ")]
@@ -142,4 +199,4 @@ def bad_input():
 
 
 if __name__ == "__main__":
-    sys.exit(perform([small_model, batches, truncation, queries, bad_input]))
+    sys.exit(perform([small_model, batches, gguf, truncation, queries, bad_input]))
