@@ -429,6 +429,11 @@ static void sentences_are_pooled(void **state)
     expect_refused(ADZ_ERR_UNSUPPORTED, "modules.json: [1] is a Dense");
     make_sentences("{}", "{}");
     expect_refused(ADZ_ERR_FORMAT, "modules.json: it is an object, but must be a list");
+    make_sentences(modules, "{\"pooling_mode_cls_token\": true}");
+    adz_module *plain = open_as(golden("bert", ""), ADZ_F32);
+    assert_int_equal(adz_pretrained_save(plain, folder), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "has a modules.json with a pooling");
+    adz_module_release(&plain);
     end_sentences();
     make_folder("bert", "\"is_decoder\": false", "\"is_decoder\": true");
     expect_refused(

@@ -107,7 +107,8 @@ ADZ_API adz_module *adz_pretrained_open(const char *folder, const adz_pretrained
  *
  * @param module  from adz_pretrained_open, or a copy of such a module
  * @param folder  made if it does not exist; its config.json and model.safetensors are replaced
- * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another module, or the path is too long),
+ * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another module, the path is too long, or
+ *                the folder has a modules.json with a pooling and this model has none),
  *                ADZ_ERR_UNSUPPORTED (weights in blocks of Q8_0), ADZ_ERR_NUMERIC (a parameter is
  *                NaN or infinite), ADZ_ERR_IO, ADZ_ERR_MEMORY, or the code of an error that is
  *                pending

@@ -150,6 +150,25 @@ static adz_status save_sentence(const adz_module *module, const char *folder)
     return status;
 }
 
+/* Refuses a folder whose modules.json would give a pooling to a model without one. */
+static adz_status check_sentence(const adz_module *module, const char *folder)
+{
+    int64_t width;
+    const models_sentence *sentence = adzi_models_sentence_of(module, &width);
+    models_sentence there;
+    if (sentence == NULL || sentence->pooling != MODELS_POOLING_NONE) {
+        return ADZ_OK;
+    }
+    if (!adzi_models_sentence_read(op, folder, &there)) {
+        return adz_error_code();
+    }
+    return there.pooling == MODELS_POOLING_NONE
+               ? ADZ_OK
+               : adz_error_format(op, ADZ_ERR_ARGUMENT,
+                     "%s has a modules.json with a pooling, which this model does not have; remove the file or take another folder",
+                     folder);
+}
+
 adz_status adz_pretrained_save(adz_module *module, const char *folder)
 {
     char path[PATH];
@@ -183,7 +202,8 @@ adz_status adz_pretrained_save(adz_module *module, const char *folder)
     if (config == NULL) {
         return adz_error_code();
     }
-    adz_status status = make_folder(folder);
+    adz_status status = check_sentence(module, folder);
+    status = status == ADZ_OK ? make_folder(folder) : status;
     status = status == ADZ_OK ? save_weights(module, path) : status;
     status = status == ADZ_OK ? save_json(config, folder, "config.json") : status;
     status = status == ADZ_OK ? save_sentence(module, folder) : status;
