@@ -79,7 +79,7 @@ static const struct {
     const char *says;
 } changes[] = {
     { "\"hidden_size\": 16", "\"hidden_size\": 20", ADZ_ERR_FORMAT,
-        "tensor model.embed_tokens.weight is [37, 16], but config.json makes it [37, 20]" },
+        "tensor model.embed_tokens.weight is [37, 16], but the configuration makes it [37, 20]" },
     { "\"hidden_size\": 16", "\"hidden_size\": \"16\"", ADZ_ERR_FORMAT,
         "model/config.json: hidden_size is a text" },
     { "\"hidden_size\": 16", "\"hidden_size\": -16", ADZ_ERR_ARGUMENT,
@@ -88,11 +88,11 @@ static const struct {
     { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 10000", ADZ_ERR_ARGUMENT,
         "num_hidden_layers is 10000, but must be" },
     { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 9999", ADZ_ERR_FORMAT,
-        "there is no tensor model.layers.2.self_attn.q_proj.weight, which config.json asks for" },
+        "there is no tensor model.layers.2.self_attn.q_proj.weight, which the configuration asks for" },
     { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1", ADZ_ERR_UNSUPPORTED,
         "tensor model.layers.1." },
     { "\"vocab_size\": 37", "\"vocab_size\": 2000000000", ADZ_ERR_FORMAT,
-        "but config.json makes it [2000000000, 16]" },
+        "but the configuration makes it [2000000000, 16]" },
     { "\"num_key_value_heads\": 1", "\"num_key_value_heads\": 3", ADZ_ERR_FORMAT,
         "heads must divide" },
     { "\"vocab_size\": 37", "\"vocab_size\": 37, \"logit_softcap\": 3", ADZ_ERR_UNSUPPORTED,

@@ -34,7 +34,7 @@ enum { MOST_HEAD_DIM = 1 << 16 };
     MODELS_SIZE(decoder_config, vocab_size), MODELS_SIZE(decoder_config, hidden_size),           \
         MODELS_SIZE(decoder_config, intermediate_size),                                          \
         ADZ_FIELD(decoder_config, num_hidden_layers, .value = -1,                                \
-            ADZ_CLOSED(0, MODELS_MOST_LAYERS - 1), .hint = "config.json says it"),               \
+            ADZ_CLOSED(0, MODELS_MOST_LAYERS - 1), .hint = "the configuration says it"),         \
         MODELS_SIZE(decoder_config, num_attention_heads),                                        \
         ADZ_FIELD(decoder_config, num_key_value_heads, .value = 0, ADZ_BELOW(0, 0x1p31)),        \
         ADZ_FIELD(decoder_config, head_dim, .value = 0, ADZ_BELOW(0, 0x1p31)),                   \

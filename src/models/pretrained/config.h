@@ -13,7 +13,7 @@ enum { MODELS_MOST_LAYERS = 10000 };
 /** A row of a configuration without which there is no model: its default lies outside its bounds.
  * Further members of adz_field follow. */
 #define MODELS_SIZE(type, member) \
-    ADZ_FIELD(type, member, .value = 0, ADZ_BETWEEN(0, 0x1p31), .hint = "config.json says it")
+    ADZ_FIELD(type, member, .value = 0, ADZ_BETWEEN(0, 0x1p31), .hint = "the configuration says it")
 
 /**
  * Fills `values` by the rows: what the file has, and the rows' defaults for entries that are

@@ -26,10 +26,10 @@ typedef struct {
 
 #define LAYERS_ROW(its_name)                                                              \
     ADZ_FIELD_AS(encoder_config, num_hidden_layers, its_name, ADZ_FIELD_I64, .value = -1, \
-        ADZ_CLOSED(0, MODELS_MOST_LAYERS - 1), .hint = "config.json says it")
+        ADZ_CLOSED(0, MODELS_MOST_LAYERS - 1), .hint = "the configuration says it")
 #define SIZE_ROW(member, its_name)                                            \
     ADZ_FIELD_AS(encoder_config, member, its_name, ADZ_FIELD_I64, .value = 0, \
-        ADZ_BETWEEN(0, 0x1p31), .hint = "config.json says it")
+        ADZ_BETWEEN(0, 0x1p31), .hint = "the configuration says it")
 #define DROPOUT_ROW(member, its_name) \
     ADZ_FIELD_AS(encoder_config, member, its_name, ADZ_FIELD_F64, .value = 0.1, ADZ_CLOSED(0, 1))
 #define PADDING_ROW(number) \

@@ -28,10 +28,10 @@ typedef struct {
 static const adz_field rows[] = {
     MODELS_SIZE(gpt2_config, vocab_size),
     ADZ_FIELD(gpt2_config, n_positions, .value = 0, ADZ_CLOSED(1, MOST_POSITIONS),
-        .hint = "config.json says it, and each layer has a mask of its square"),
+        .hint = "the configuration says it, and each layer has a mask of its square"),
     MODELS_SIZE(gpt2_config, n_embd),
     ADZ_FIELD(gpt2_config, n_layer, .value = -1, ADZ_CLOSED(0, MODELS_MOST_LAYERS - 1),
-        .hint = "config.json says it"),
+        .hint = "the configuration says it"),
     MODELS_SIZE(gpt2_config, n_head),
     ADZ_FIELD(gpt2_config, n_inner, .value = 0, ADZ_BELOW(0, 0x1p31)),
     ADZ_FIELD(gpt2_config, layer_norm_epsilon, .value = 1e-5, ADZ_CLOSED(0, 1)),

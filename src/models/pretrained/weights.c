@@ -33,7 +33,7 @@ static adz_tensor *find(models_weights *weights, const char *name, adz_shape sha
 {
     if (!weights->has(weights, name)) {
         return models_fail(weights->op, ADZ_ERR_FORMAT,
-            "%s: there is no tensor %s, which config.json asks for", weights->file, name);
+            "%s: there is no tensor %s, which the configuration asks for", weights->file, name);
     }
     adz_tensor *t = weights->find(weights, name, as_stored);
     if (t == NULL) {
@@ -43,7 +43,7 @@ static adz_tensor *find(models_weights *weights, const char *name, adz_shape sha
     if (own.rank != shape.rank ||
         memcmp(own.sizes, shape.sizes, (size_t)own.rank * sizeof *own.sizes) != 0) {
         return models_fail(weights->op, ADZ_ERR_FORMAT,
-            "%s: tensor %s is %s, but config.json makes it %s", weights->file, name,
+            "%s: tensor %s is %s, but the configuration makes it %s", weights->file, name,
             adz_text_sizes(own), adz_text_sizes(shape));
     }
     const bool blocks = weights->blocks && adz_tensor_dtype(t) == ADZ_U8;
