@@ -27,9 +27,9 @@ class Output(dict):
 class Pretrained(Layer):
     """A published network with its weights, in evaluation mode. from_pretrained makes it.
 
-    A call takes `input_ids` [B, T] first, and by name `attention_mask`, `position_ids`, `token_type_ids`, `cache` and
-    `past`, as pretrained.h says. It gives an Output: `logits`, `last_hidden_state`, `pooler_output` or
-    `sentence_embedding`, as far as the model has them.
+    A call takes `input_ids` [B, T] first, and by name `attention_mask`, `position_ids`, `token_type_ids`, `cache`,
+    `past` and `logits_to_keep`, all of them tensors, as pretrained.h says. It gives an Output: `logits`,
+    `last_hidden_state`, `pooler_output` or `sentence_embedding`, as far as the model has them.
     """
     _of_library = True
 
@@ -43,7 +43,8 @@ class Pretrained(Layer):
         Tokenizer), cache, and on_token.
 
         on_token(row, step, id, text, finished) hears of each token; if it returns False, generation ends. With a
-        tokenizer, text is what the token adds to the row. Unlike in transformers, the prompts are not in the result.
+        tokenizer, text is what the token adds to the row. Unlike in transformers, the prompts are not in the result, and
+        without a cache (new_cache) every token is computed from all before it.
         """
         if isinstance(options.get('tokenizer'), Tokenizer):
             options['tokenizer'] = options['tokenizer']._handle
@@ -54,7 +55,7 @@ class Pretrained(Layer):
         return _adze.pretrained_cache_new(self._handle, batch, capacity)
 
     def save_pretrained(self, folder):
-        """Writes config.json and model.safetensors, which transformers opens."""
+        """Writes config.json and model.safetensors, which transformers opens, and modules.json of a model with a pooling."""
         _adze.pretrained_save(self._handle, folder)
 
 
@@ -64,8 +65,8 @@ def from_pretrained(folder, dtype=float32, *, as_stored=False, map=False):
     With as_stored, weights of linear layers and tables stay float16, bfloat16 or Q8_0 where the files have them so; they
     cannot be trained. With map, files are mapped into memory and not copied; nobody may change them meanwhile.
 
-    Known are Llama, Qwen 2, Qwen 3, GPT-2, BERT, RoBERTa and DistilBERT, and llama, qwen2, qwen3 and gpt2 in GGUF files. See
-    transformers.AutoModel.from_pretrained, which looks for a name on the internet, too; adze does not.
+    Known are Llama, Qwen 2, Qwen 3, GPT-2, BERT, RoBERTa and DistilBERT, and llama, qwen2, qwen3, gpt2 and bert in
+    GGUF files. See transformers.AutoModel.from_pretrained, which looks for a name on the internet, too; adze does not.
     """
     self = Pretrained.__new__(Pretrained)
     self._adopt(_adze.pretrained_open(folder, int(_dtype_of(dtype)), as_stored, map))
