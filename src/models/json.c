@@ -37,12 +37,13 @@ static bool nests_too_deep(const char *text, size_t size)
 
 json_t *adzi_models_json_parse(const char *op, const char *file, const char *bytes, size_t size)
 {
+    bytes = size > 0 ? bytes : ""; /* an empty file may have no bytes */
     if (nests_too_deep(bytes, size)) {
         return models_fail(
             op, ADZ_ERR_FORMAT, "%s: it nests deeper than %d levels", file, (int)MODELS_JSON_DEPTH);
     }
     json_error_t error = { .text = "" }; /* jansson leaves it where it is refused memory */
-    json_t *root = json_loadb(size > 0 ? bytes : "", size, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
     if (root != NULL) {
         return root;
     }
