@@ -191,7 +191,8 @@ steps *new_whole_steps(
 {
     const bool whole = count_ranks() == 1 && !is_divided;
     if (capture && !whole) {
-        puts("steps are divided into parts, so they are not captured, and each is made anew");
+        puts(
+            "the training is divided into parts, so its steps are not captured, and each is made anew");
     }
     return capture && whole ? new_steps(step, user, tensors, true) : NULL;
 }

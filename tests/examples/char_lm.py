@@ -134,7 +134,7 @@ def captured():
             run(*common, *first, "--stop-after", 6)
             run(*common, *then, "--load", "steps")
             assert content("steps") == whole, arch
-    said = "steps are divided into parts, so they are not captured"
+    said = "the training is divided into parts, so its steps are not captured"
     for more in ["--shard"], ["--micro-batches", 2]:
         assert said in run(*SMALL, "--steps", 1, *more)
         assert said not in run(*SMALL, "--steps", 1, "--no-capture", *more)

@@ -89,7 +89,7 @@ def captured():
         run(*common, "--load", "s.st", *then)
         assert (content("s.st"), content("s.csv")) == wanted, whole
     parts = ["--epochs", 2, "--plot", "none", "--micro-batches", 2]
-    said = "steps are divided into parts, so they are not captured"
+    said = "the training is divided into parts, so its steps are not captured"
     assert said in run(*parts) and said not in run(*parts, "--no-capture")
     assert said not in whole
 
