@@ -361,7 +361,7 @@ static bool take_written(int *argc, char **argv)
     return found;
 }
 
-/* The rounds of what a row computes, by one of its three ways. */
+/* Runs the rounds of a row: as C that was written, as a plan, or by ordinary calls. */
 static int run_rounds(const char *name, const step_options *o, loops *l, bool written)
 {
     adz_tensor *inputs[] = { l->p[0], l->p[1], l->x, l->constants };

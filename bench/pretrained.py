@@ -6,10 +6,9 @@
 
 FOLDER is all-MiniLM-L6-v2 as it is published: its forward is computed for 16 texts of 128 tokens ("embed"). A Llama of the shape
 of SmolLM2-135M, with random weights, goes on greedily after a prompt of 512 tokens: in f32 and bf16 beside transformers, from
-one GGUF file in f16 and Q8_0 beside llama.cpp. The time of a prompt is that until its first token, and the time of a token
-is that of the others over their number. Least times count, by the clock and of the processor; the latter depend less on what else runs, for
-one thread. The ratios are those of the peer's time over adze's. "read" is the time that
-reading as many bytes as the weights have takes once. Needs torch, transformers, onnxruntime and gguf; --llama names the
+one GGUF file in f16 and Q8_0 beside llama.cpp. The time of a prompt lasts until its first token. The time of a token is the mean
+of the others. The least times count, by the clock and of the processor. With one thread, processor times depend less on what
+else runs. The ratios are the peer's time over adze's. "read" is the time of reading as many bytes as the weights have, once. Needs torch, transformers, onnxruntime and gguf; --llama names the
 Python of an environment with llama-cpp-python (CMAKE_ARGS=-DGGML_NATIVE=on pip install --no-binary llama-cpp-python ...). Sides
 whose results differ end the comparison, except those of Q8_0, for which llama.cpp rounds activations to 8 bits, too.
 """

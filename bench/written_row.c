@@ -14,7 +14,8 @@ static void end(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* Writes a function that calls the plan's one, whatever the types of its arguments are. */
+/* Writes a function "call" with one type for all plans. It calls the function that the plan wrote,
+ * whose arguments depend on the plan. */
 static void write_call(const char *folder, size_t n)
 {
     char path[TEXT];

@@ -1,4 +1,4 @@
-/* A function that is written as C by a plan, compiled, and called. */
+/* A row as C: a plan writes its function, which is compiled and called. */
 #ifndef ADZE_BENCH_WRITTEN_ROW_H
 #define ADZE_BENCH_WRITTEN_ROW_H
 

@@ -183,9 +183,9 @@ ADZ_API adz_status adz_data_parallel_backward(
 ADZ_API adz_status adz_data_parallel_end(adz_data_parallel *parallel, double *loss);
 
 /**
- * Leaves a step that a group of one rank does not end: the generators continue from where they were
- * before adz_data_parallel_begin, the module keeps what it carries from the micro-batch that was
- * computed last, and running statistics (batch norm) of the step are dropped.
+ * Leaves a step of a group of one rank without adz_data_parallel_end. The generators continue from
+ * where they were before adz_data_parallel_begin, the module keeps what it carries from the
+ * micro-batch that was computed last, and running statistics (batch norm) of the step are dropped.
  *
  * With one micro-batch it serves programs that make whole steps with a plan (adze/plan.h), which
  * holds no adz_data_parallel_backward. After adz_data_parallel_next the plan's function computes

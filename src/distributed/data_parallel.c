@@ -121,8 +121,8 @@ adz_status adzi_parallel_hook(adz_data_parallel *p)
     return ADZ_OK;
 }
 
-/* Whether there is nothing to divide. The program may then make whole steps, which a plan may hold,
- * unless parameters have hooks. */
+/* True for one rank with one micro-batch. The program may then make whole steps by a plan, which
+ * captures no backward that runs hooks. */
 static bool is_alone(const adz_data_parallel *p)
 {
     return p->ranks == 1 && p->micro_batches == 1;

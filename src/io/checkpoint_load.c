@@ -27,8 +27,8 @@
 typedef struct plan {
     const char *op, *from;           /* the public function; "file" or "collection" */
     adz_checkpoint parts;            /* the caller's struct */
-    const adz_safetensors *file;     /* `read`, or the caller's */
-    adz_safetensors *read;           /* from the path */
+    const adz_safetensors *file;     /* `read`, or the collection of the caller */
+    adz_safetensors *read;           /* what was read from the path; NULL for a collection */
     adz_state_dict *given, *targets; /* the model's tensors: in the file; in the model itself */
     adz_state_dict *optimizer;       /* the file's tensors "state. ..." */
     json_t *groups;                  /* {"name": ..., "param_groups": ...} */
@@ -360,7 +360,7 @@ adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path)
 
 /* ---- in memory ------------------------------------------------------------------------------ */
 
-/* Checks what a file's reader has checked of a file. */
+/* Makes the checks of a collection that adz_safetensors_load makes of a file. */
 static adz_status check_collection(const plan *p)
 {
     if (!adzi_check_handle(p->op, "collection", p->file)) {

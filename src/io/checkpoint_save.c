@@ -349,7 +349,7 @@ static adz_status save_alone(const adz_checkpoint *c, const char *path)
 
 /* ---- in memory ------------------------------------------------------------------------------ */
 
-/* Replaces the tensors of a collection, which a run goes on changing, by copies. */
+/* Replaces the tensors of a collection by copies, because later steps of the run change them. */
 static adz_status copy_all(adz_safetensors *file)
 {
     for (size_t i = 0; i < file->n_tensors; ++i) {

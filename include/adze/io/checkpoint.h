@@ -153,8 +153,8 @@ ADZ_API adz_safetensors *adz_checkpoint_snapshot(const adz_checkpoint *checkpoin
  * @param collection  from adz_checkpoint_snapshot, or of the same names; its tensors are
  *                    contiguous, share no memory with the parts, and are read and not kept
  * @return            ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a tensor is not contiguous);
- *                    ADZ_ERR_UNSUPPORTED (`parallel` is set); or an error as for
- *                    adz_checkpoint_load, but for those of files and of transports
+ *                    ADZ_ERR_UNSUPPORTED (`parallel` is set); or an error of
+ *                    adz_checkpoint_load that does not come from a file or a transport
  * @see               torch.optim.Optimizer.load_state_dict
  */
 ADZ_API adz_status adz_checkpoint_restore(
