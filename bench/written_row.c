@@ -57,6 +57,9 @@ void make_written_row(
     o.inputs = adz_tensor_list_of(inputs, n);
     adz_plan *plan = adz_plan_new(compute, user, &o);
     const adz_tensor *result = adz_plan_output(plan);
+    if (result == NULL) {
+        end(adz_error_message());
+    }
     row->dtype = adz_tensor_dtype(result);
     row->numel = adz_tensor_numel(result);
     row->result = malloc((size_t)row->numel * adz_dtype_size(row->dtype));
@@ -70,7 +73,9 @@ void make_written_row(
     c.name = "row";
     c.precision = row->dtype;
     snprintf(path, sizeof path, "%s/row.c", folder);
-    adz_plan_write_c(plan, path, &c);
+    if (adz_plan_write_c(plan, path, &c) != ADZ_OK) {
+        end(adz_error_message());
+    }
     adz_plan_free(&plan);
     write_call(folder, n);
     load(row, folder);
