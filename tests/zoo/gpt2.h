@@ -112,8 +112,9 @@ static inline adz_tensor *one_result(adz_module *m, const char *const *names,
 void another_mask_counts(void **state);
 void every_element_of_the_mask_counts(void **state);
 void masks_have_shapes(void **state);
+void dropout_of_attention_keeps_the_mean(void **state);
 void a_wrong_past_is_refused(void **state);
 
-extern const struct CMUnitTest gpt2_facts[19];
+extern const struct CMUnitTest gpt2_facts[20];
 
 #endif

@@ -114,6 +114,42 @@ void another_mask_counts(void **state)
     adz_scope_close(scope);
 }
 
+/* Dropout scales what it leaves, so the mean of many draws is the result of evaluation, within 4 %
+ * of the largest element. The draws come from the generator of the options: equal states of it give
+ * equal results. */
+void dropout_of_attention_keeps_the_mean(void **state)
+{
+    (void)state;
+    enum { DRAWS = 20000 };
+    adz_gpt2_options o = tiny();
+    adz_manual_seed(4);
+    o.generator = adz_generator_new(3);
+    const adz_generator_state first = adz_generator_get_state(o.generator);
+    for (int i = 0; i < 4; ++i) {
+        o.attn_pdrop = i < 2 ? 0.25 : 0;
+        o.resid_pdrop = i < 2 ? 0 : 0.25;
+        adz_module *m = adz_gpt2_attention_new(4, 5, true, &o);
+        adz_init_normal_(adz_module_get_parameter(m, "c_attn.weight"), 0, 1, NULL);
+        adz_init_normal_(adz_module_get_parameter(m, "c_proj.weight"), 0, 1, NULL);
+        if (i % 2 != 0) { /* Other operators compute attention under another mask. */
+            fill(adz_module_get_buffer(m, "bias"), 1);
+        }
+        adz_tensor *x = adz_randn(ADZ_SHAPE(1, 3, 4), ADZ_F32), *y[2];
+        adz_tensor *rows = adz_contiguous(adz_expand(x, ADZ_SHAPE(DRAWS, 3, 4)));
+        for (int again = 0; again < 2; ++again) {
+            adz_generator_set_state(o.generator, first);
+            y[again] = adz_module_forward(m, rows);
+        }
+        assert_true(adz_equal(y[0], y[1]));
+        adz_module_eval(m);
+        adz_tensor *expected = adz_module_forward(m, x);
+        const double most = adz_item(adz_amax(adz_abs(expected), ADZ_ALL_DIMS, ADZ_DROPDIM));
+        expect_same(adz_mean(y[0], ADZ_DIMS(0), ADZ_KEEPDIM), expected, 0.04 * most);
+        adz_module_release(&m);
+    }
+    adz_generator_free(&o.generator);
+}
+
 /* Each dimension of a past is checked. The layer has 2 heads of 3 features each. */
 void a_wrong_past_is_refused(void **state)
 {

@@ -442,7 +442,7 @@ static void the_smallest_parts_are_made(void **state)
     expect_error(ADZ_ERR_DTYPE, "adz_gpt2_attention_new: parameters are float32 or float64");
 }
 
-const struct CMUnitTest gpt2_facts[19] = {
+const struct CMUnitTest gpt2_facts[20] = {
     TEST(conv1d_starts_as_in_gpt2),
     TEST(conv1d_takes_any_rank),
     TEST(a_past_continues),
@@ -457,6 +457,7 @@ const struct CMUnitTest gpt2_facts[19] = {
     TEST(ids_have_any_rank),
     TEST(embeddings_are_dropped),
     TEST(attention_and_results_are_dropped),
+    TEST(dropout_of_attention_keeps_the_mean),
     TEST(bad_sizes_are_refused),
     TEST(bad_inputs_are_refused),
     TEST(bad_inputs_and_pasts_of_models_are_refused),
