@@ -68,15 +68,19 @@ static const char *const gpt2_others[] = { "vocab_size", NULL };
 
 static const char *const bert_others[] = { "attention.causal", "pooling_type", "vocab_size", NULL };
 
-#define DECODER(its_name, its_class)                                                               \
-    {                                                                                              \
-        .name = (its_name), .class = (its_class), .layers = "model.layers.", .outer = outer_names, \
-        .n_outer = COUNT(outer_names), .inner = layer_names, .n_inner = COUNT(layer_names),        \
-        .values = values, .n_values = COUNT(values), .others = others, .rotary = true,             \
-        .activation = {                                                                            \
-            "hidden_act",                                                                          \
-            "silu"                                                                                 \
-        }                                                                                          \
+/* The tables of an architecture, with their sizes. */
+#define TABLES(its_outer, its_inner, its_values)                             \
+    .outer = (its_outer), .n_outer = COUNT(its_outer), .inner = (its_inner), \
+    .n_inner = COUNT(its_inner), .values = (its_values), .n_values = COUNT(its_values)
+
+#define DECODER(its_name, its_class)                                                \
+    {                                                                               \
+        .name = (its_name), .class = (its_class), .layers = "model.layers.",        \
+        TABLES(outer_names, layer_names, values), .others = others, .rotary = true, \
+        .activation = {                                                             \
+            "hidden_act",                                                           \
+            "silu"                                                                  \
+        }                                                                           \
     }
 
 static const gguf_architecture architectures[] = {
@@ -86,24 +90,14 @@ static const gguf_architecture architectures[] = {
     { .name = "gpt2",
         .class = "GPT2LMHeadModel",
         .layers = "transformer.h.",
-        .outer = gpt2_outer,
-        .n_outer = COUNT(gpt2_outer),
-        .inner = gpt2_layer,
-        .n_inner = COUNT(gpt2_layer),
-        .values = gpt2_values,
-        .n_values = COUNT(gpt2_values),
+        TABLES(gpt2_outer, gpt2_layer, gpt2_values),
         .others = gpt2_others,
         .activation = { "activation_function", "gelu_new" },
         .transposed = true },
     { .name = "bert",
         .class = "BertModel",
         .layers = "encoder.layer.",
-        .outer = bert_outer,
-        .n_outer = COUNT(bert_outer),
-        .inner = bert_layer,
-        .n_inner = COUNT(bert_layer),
-        .values = bert_values,
-        .n_values = COUNT(bert_values),
+        TABLES(bert_outer, bert_layer, bert_values),
         .others = bert_others,
         .activation = { "hidden_act", "gelu" },
         .encoder = true },
