@@ -4,13 +4,18 @@
     PYTHONPATH=build/bindings/python pretrained.py FOLDER [--threads N] [--rounds N] [--tokens N] [--llama PYTHON]
                                                    [--only embed f32 bf16 f16 q8_0]
 
-FOLDER is all-MiniLM-L6-v2 as it is published: its forward is computed for 16 texts of 128 tokens ("embed"). A Llama of the shape
-of SmolLM2-135M, with random weights, goes on greedily after a prompt of 512 tokens: in f32 and bf16 beside transformers, from
-one GGUF file in f16 and Q8_0 beside llama.cpp. The time of a prompt lasts until its first token. The time of a token is the mean
-of the others. The least times count, by the clock and of the processor. With one thread, processor times depend less on what
-else runs. The ratios are the peer's time over adze's. "read" is the time of reading as many bytes as the weights have, once. Needs torch, transformers, onnxruntime and gguf; --llama names the
-Python of an environment with llama-cpp-python (CMAKE_ARGS=-DGGML_NATIVE=on pip install --no-binary llama-cpp-python ...). Sides
-whose results differ end the comparison, except those of Q8_0, for which llama.cpp rounds activations to 8 bits, too.
+FOLDER is all-MiniLM-L6-v2 as it is published: its forward is computed for 16 texts of 128 tokens ("embed"). A Llama of
+the shape of SmolLM2-135M, with random weights, goes on greedily after a prompt of 512 tokens: in f32 and bf16 beside
+transformers, from one GGUF file in f16 and Q8_0 beside llama.cpp. The time of a prompt ends with its first token. The time
+of a token is the mean over the tokens after the first one. "read" is the time of reading as many bytes as the weights have
+once.
+
+Each line has the least time by the clock and the least time of the processor, each with the ratio of the peer's time to
+adze's. With one thread, the times of the processor depend less on what else runs.
+
+Needs torch, transformers, onnxruntime and gguf. --llama names the Python of an environment with llama-cpp-python
+(CMAKE_ARGS=-DGGML_NATIVE=on pip install --no-binary llama-cpp-python ...). Sides whose results differ end the comparison,
+except those of Q8_0, for which llama.cpp rounds activations to 8 bits, too.
 """
 import argparse
 import pathlib
@@ -194,7 +199,8 @@ def answer(what, side, path, threads, count):
 
 
 def load():
-    return ' '.join(pathlib.Path('/proc/loadavg').read_text().split()[:1])
+    """How many processes ran or waited for a processor in the last minute."""
+    return pathlib.Path('/proc/loadavg').read_text().split()[0]
 
 
 def measure(what, names, path, o, rounds):
