@@ -157,8 +157,8 @@ static void other_files_are_refused(void **state)
         const file_kind no_types = { .missing = "token_types.weight" };
         assert_null(adz_pretrained_open(write_gguf(t, 0, no_types), NULL));
         expect_error(ADZ_ERR_UNSUPPORTED, "there is no tensor token_types.weight");
-        const file_kind with_head = { .missing = "blk.0.attn_k.bias" };
-        assert_null(adz_pretrained_open(write_gguf(t, 0, with_head), NULL));
+        const file_kind no_bias = { .missing = "blk.0.attn_k.bias" };
+        assert_null(adz_pretrained_open(write_gguf(t, 0, no_bias), NULL));
         expect_error(ADZ_ERR_FORMAT, "self.key.bias, which the configuration asks for");
     }
 }

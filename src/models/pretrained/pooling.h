@@ -21,8 +21,8 @@ typedef struct models_sentence {
  * False with the error recorded: another module or pooling is ADZ_ERR_UNSUPPORTED. */
 bool adzi_models_sentence_read(const char *op, const char *folder, models_sentence *sentence);
 
-/** The sentence of a model that adz_pretrained_open has read, and the features of its embedding;
- * NULL if the model is no encoder. */
+/** How a model that adz_pretrained_open has read makes the embedding of a sentence. `width`
+ * receives the features of the embedding. NULL if the model is no encoder. */
 const models_sentence *adzi_models_sentence_of(const adz_module *module, int64_t *width);
 
 /** The embedding [B, D] of h[B, T, D]. `mask` is the mask of keys, bool[B, 1, 1, T], or ADZ_NONE.
