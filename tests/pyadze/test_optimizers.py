@@ -211,6 +211,10 @@ class States(unittest.TestCase):
             wrong['param_groups'][0]['lr'] = lr
             with self.assertRaisesRegex(ValueError, 'lr is (nan|inf), but must be finite'):
                 t.optimizer.load_state_dict(wrong)
+        wrong = t.optimizer.state_dict()
+        wrong['param_groups'][0]['betas'] = (0.9, math.nan)
+        with self.assertRaisesRegex(ValueError, 'betas is nan, but must be finite'):
+            t.optimizer.load_state_dict(wrong)
         self.assertEqual(str(t.optimizer.state_dict()), before)
         own = Training(MAKERS['nesterov'])
         own.losses(2)

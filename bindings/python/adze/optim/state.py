@@ -84,7 +84,7 @@ def load_optimizer(optimizer, given):
     more = []
     for at, (group, known) in enumerate(zip(groups, about['param_groups'])):
         if 'betas' in group and 'beta1' in known:
-            known['beta1'], known['beta2'] = group.pop('betas')
+            known['beta1'], known['beta2'] = (_finite('betas', beta) for beta in group.pop('betas'))
         unknown = {n: v for n, v in group.items() if n != 'params' and n not in known and n != 'initial_lr'}
         if not own:
             _refuse(optimizer, unknown)
