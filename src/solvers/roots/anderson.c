@@ -184,16 +184,5 @@ const adzi_root_parts adzi_root_by_anderson = { begin, value };
 
 bool adzi_root_anderson(adzi_root *r)
 {
-    if (!begin(r)) {
-        return false;
-    }
-    const int n = r->fixed ? r->o.fixed_iterations : r->o.max_iterations;
-    const size_t mark = adzi_self()->n_temporaries;
-    for (int i = 0; i < n && !r->over; ++i) {
-        r->last = i == n - 1;
-        if (!value(r) || !adzi_root_survive(r, mark)) {
-            return false;
-        }
-    }
-    return true;
+    return begin(r) && adzi_root_values(r, &adzi_root_by_anderson);
 }

@@ -292,22 +292,9 @@ static bool value(adzi_root *r)
 
 const adzi_root_parts adzi_root_by_newton = { begin, value };
 
-static bool search(adzi_root *r)
-{
-    const int n = r->fixed ? r->o.fixed_iterations : r->o.max_iterations;
-    const size_t mark = adzi_self()->n_temporaries;
-    for (int i = 0; i < n && !r->over; ++i) {
-        r->last = i == n - 1;
-        if (!value(r) || !adzi_root_survive(r, mark)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool adzi_root_newton(adzi_root *r)
 {
-    if (!begin(r) || !search(r)) {
+    if (!begin(r) || !adzi_root_values(r, &adzi_root_by_newton)) {
         return false;
     }
     const bool left =

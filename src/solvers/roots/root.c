@@ -70,9 +70,17 @@ bool adzi_root_keep(adzi_functional *f, const adzi_root_state *s)
     return true;
 }
 
-bool adzi_root_survive(const adzi_root *r, size_t mark)
+bool adzi_root_values(adzi_root *r, const adzi_root_parts *parts)
 {
-    return adzi_survive(r->e.op, mark, r->f.found, r->f.n_found);
+    const int n = r->fixed ? r->o.fixed_iterations : r->o.max_iterations;
+    const size_t mark = adzi_self()->n_temporaries;
+    while (!r->over && r->found.iterations < n) {
+        r->last = r->found.iterations == n - 1;
+        if (!parts->value(r) || !adzi_survive(r->e.op, mark, r->f.found, r->f.n_found)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 adz_tensor *adzi_root_norm(const adzi_root *r, adz_tensor *y)

@@ -105,9 +105,9 @@ bool adzi_root_evaluate(adzi_root *r, adz_tensor *x, bool (*work)(adzi_functiona
 /** Hands the state of `s` from a work function to the search. */
 bool adzi_root_keep(adzi_functional *f, const adzi_root_state *s);
 
-/** Ends all temporaries above a mark but what the last value of the function has kept. False with
- * the error recorded. */
-bool adzi_root_survive(const adzi_root *r, size_t mark);
+/** Computes values of the function, behind those that the search has computed, until no row is left
+ * or the search may compute no more. False with the error recorded. */
+bool adzi_root_values(adzi_root *r, const adzi_root_parts *parts);
 
 /** The largest absolute element of each row, or of all without rows. */
 adz_tensor *adzi_root_norm(const adzi_root *r, adz_tensor *y);

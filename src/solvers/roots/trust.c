@@ -261,15 +261,8 @@ const adzi_root_parts adzi_root_by_trust = { begin, value };
 
 bool adzi_root_trust(adzi_root *r)
 {
-    if (!begin(r)) {
+    if (!begin(r) || !adzi_root_values(r, &adzi_root_by_trust)) {
         return false;
-    }
-    const size_t mark = adzi_self()->n_temporaries;
-    while (!r->over && r->found.iterations < r->o.max_iterations) {
-        r->last = r->found.iterations == r->o.max_iterations - 1;
-        if (!value(r) || !adzi_root_survive(r, mark)) {
-            return false;
-        }
     }
     r->state.x = adz_reshape(r->state.x, r->shape);
     return r->state.x != NULL;
