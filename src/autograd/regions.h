@@ -2,15 +2,16 @@
  * not once for each step. Its calls stand in the trace as a region: behind a call that begins it
  * and before one that ends it. These calls compute nothing by themselves:
  *
- *     scan         takes the carries, the inputs of all steps, and the number of steps (int64 [])
- * if that is known in each run only; gives the carries and the inputs as the body sees them in one
- * step scan_end     takes the carries and the results of that step; gives the last carries and the
+ *     scan         takes the carries, the inputs of all steps, and the number of steps (int64
+ *                  []) if that is known in each run only; gives the carries and the inputs as the
+ *                  body sees them in one step
+ *     scan_end     takes the carries and the results of that step; gives the last carries and the
  *                  results of all steps, stacked
  *     while_loop   takes the carries; gives them as the condition and the body see them
  *     while_test   takes what the condition gives; the calls of the body follow
  *     while_end    takes the new carries, and in addition the old ones if a gradient is wanted;
- * gives the last carries, the old ones of all steps, stacked, the number of steps (int64
- *                  []), and whether the condition does not hold any more (bool [])
+ *                  gives the last carries, the old ones of all steps, stacked, the number of steps
+ *                  (int64 []), and whether the condition does not hold any more (bool [])
  *     branch       takes the predicate; the calls of the first body follow
  *     branch_else  takes the results of the first body; the calls of the second one follow
  *     branch_end   takes the results of the second body; gives those of the one that ran
