@@ -269,6 +269,31 @@ static adz_tensor *without_a_step(adz_module *none, adz_tensor **in)
     return kepler(in[0], 0);
 }
 
+static adz_tensor *is_below_two(adz_tensor *const *in, void *user)
+{
+    (void)user;
+    return adz_lt_number(in[1], 2);
+}
+
+static adz_status hands_over(adz_tensor **results, adz_tensor *const *in, void *captured)
+{
+    results[0] = captured;
+    results[1] = adz_add_number(in[1], 1);
+    return loop_status(results[1]);
+}
+
+/* No call of the body has the tensor that it captures. */
+static adz_tensor *as_it_is(adz_module *none, adz_tensor **in)
+{
+    adz_tensor *y = adz_sin(in[0]), *found[2];
+    adz_tensor *carries[] = { adz_zeros_like(in[0]), adz_scalar(0, adz_tensor_dtype(in[0])) };
+    (void)none;
+    if (adz_while(is_below_two, hands_over, y, carries, 2, 3, found, NULL, NULL) != ADZ_OK) {
+        return NULL;
+    }
+    return flat(adz_add(found[0], adz_square(in[0])));
+}
+
 static adz_status doubled(adz_tensor **results, adz_tensor *const *in, void *user)
 {
     (void)user;
@@ -280,7 +305,7 @@ static adz_status doubled(adz_tensor **results, adz_tensor *const *in, void *use
 static adz_status rooted(adz_tensor **results, adz_tensor *const *in, void *user)
 {
     (void)user;
-    results[0] = adz_sqrt(adz_abs(in[0]));
+    results[0] = adz_sqrt(adz_add_number(adz_square(in[0]), 1));
     results[1] = adz_neg(results[0]);
     return loop_status(results[1]);
 }
@@ -333,7 +358,7 @@ static adz_status either(adz_tensor **results, adz_tensor *const *in, void *user
             &row, 1, 2, found) != ADZ_OK) {
         return adz_error_code();
     }
-    results[0] = adz_add(found[0], found[1]);
+    results[0] = adz_sub(found[0], found[1]); /* a sum would be 0 for `rooted` */
     return loop_status(results[0]);
 }
 
@@ -397,8 +422,8 @@ adz_module *loop_cell(void)
 
 const loop_function loop_functions[] = { ROW(of_gated), ROW(forwards), ROW(backwards),
     ROW(of_strided), ROW(nested), ROW(two_scans), ROW(batched), ROW(until_it_converges),
-    ROW(until_its_bound), ROW(without_a_step), ROW(branches), ROW(handed_on), ROW(of_turned),
-    ROW(branches_with_rows), EQUATION(runge_kutta), EQUATION(dormand_prince),
+    ROW(until_its_bound), ROW(without_a_step), ROW(as_it_is), ROW(branches), ROW(handed_on),
+    ROW(of_turned), ROW(branches_with_rows), EQUATION(runge_kutta), EQUATION(dormand_prince),
     EQUATION(error_control), EQUATION(error_control_between),
     EQUATION(error_control_of_short_times), EQUATION(error_control_at_zero), EQUATION(root_of_rows),
     { "padded", padded, padded_module }, { "in_pieces", in_pieces, in_pieces_module } };

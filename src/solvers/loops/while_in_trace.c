@@ -15,6 +15,7 @@ typedef struct traced_while {
     adz_loop_condition condition;
     adzi_traced_steps steps; /* found: the last carries, all carries, the count, the end */
     adz_tensor *count, *ended;
+    uint64_t sequence; /* of the newest node before the body */
 } traced_while;
 
 /* ---- loops without a gradient ---------------------------------------------------------------- */
@@ -96,8 +97,20 @@ static bool test(traced_while *w)
         return false;
     }
     w->steps.begin = tracer->begun(tracer);
+    w->sequence = adzi_self()->sequence;
     adzi_region_ready();
     return true;
+}
+
+/* Whether a result of the body is a tensor with a gradient that the body has captured. No call of
+ * the body has it then, so the trace does not list it. */
+static bool is_captured(const traced_while *w, const adz_tensor *y)
+{
+    bool own = y->node != NULL && y->node->sequence > w->sequence;
+    for (size_t k = 0; k < w->steps.n_carries && !own; ++k) {
+        own = y == w->steps.in[k];
+    }
+    return adzi_requires_grad(y) && !own;
 }
 
 /* Whether a gradient goes through the loop. */
@@ -106,8 +119,8 @@ static bool is_wanted(const traced_while *w)
     const adzi_traced_steps *s = &w->steps;
     const adzi_tracer *tracer = adzi_self()->tracer;
     bool wanted = adzi_traced_any_wants(s->outer, s->n_carries);
-    for (size_t k = 0; k < s->n_carries && !wanted; ++k) { /* one that was captured as it is */
-        wanted = adzi_requires_grad(s->out[k]) && s->out[k]->node == NULL && s->out[k] != s->in[k];
+    for (size_t k = 0; k < s->n_carries && !wanted; ++k) {
+        wanted = is_captured(w, s->out[k]);
     }
     return s->records && (wanted || tracer->captured(tracer, s->begin, NULL, 0) > 0);
 }
