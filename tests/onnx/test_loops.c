@@ -40,6 +40,41 @@ static void loops_are_read_again(void **state)
     }
 }
 
+static const loop_function *differentiated;
+
+static adz_tensor *value(adz_tensor *x, void *none)
+{
+    (void)none;
+    return adz_mean(differentiated->call(NULL, &x), ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+static adz_tensor *gradient(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    return adz_vjp(value, NULL, in[0], ADZ_NONE, NULL);
+}
+
+/* A part of a gradient is never left out without a word. */
+static void gradients_of_whiles_and_branches_are_refused(void **state)
+{
+    (void)state;
+    static const loop_function function = { "gradient", gradient, NULL };
+    static const char *const names[] = { "until_it_converges", "as_it_is", "branches" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *x = adz_randn(ADZ_SHAPE(LOOP_STEPS, LOOP_WIDTH), ADZ_F64);
+        differentiated = loop_functions;
+        while (strcmp(differentiated->name, names[i]) != 0) {
+            ++differentiated;
+        }
+        assert_int_equal(
+            loop_write_onnx(&function, NULL, x, temporary_path("net.onnx")), ADZ_ERR_UNSUPPORTED);
+        assert_non_null(strstr(adz_error_message(), "has no gradient in an ONNX file"));
+        adz_error_clear();
+        adz_scope_close(scope);
+    }
+}
+
 /* The scan of `batched` goes over columns, so that the file takes any number of rows. */
 static void other_numbers_of_rows(void **state)
 {
@@ -128,6 +163,7 @@ static void loops_stay_loops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(loops_are_read_again),
+        cmocka_unit_test(gradients_of_whiles_and_branches_are_refused),
         cmocka_unit_test(other_numbers_of_rows), cmocka_unit_test(loops_stay_loops) };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

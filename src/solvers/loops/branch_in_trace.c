@@ -28,6 +28,7 @@ typedef struct recorded_branch {
 } recorded_branch;
 
 static const adzi_op of_branch;
+static const adzi_op in_onnx = { .name = "adz_branch", .backward = adzi_traced_refuse_backward };
 
 /* ---- the region ------------------------------------------------------------------------------ */
 
@@ -86,8 +87,8 @@ static bool make_node(const traced_branch *b, adz_tensor *const *sources, size_t
             "%zu tensors have gradients; at most %d are possible", n_sources, UINT16_MAX);
         return false;
     }
-    adzi_node *node = adzi_node_new(
-        thread, &of_branch, sources, (int)n_sources, n, 2 * n + 1, &attr, sizeof attr);
+    adzi_node *node = adzi_node_new(thread, thread->tracer->of_step ? &of_branch : &in_onnx,
+        sources, (int)n_sources, n, 2 * n + 1, &attr, sizeof attr);
     if (node == NULL) {
         return false;
     }
@@ -112,7 +113,7 @@ static bool record(const traced_branch *b)
 {
     const adzi_thread *thread = adzi_self();
     const adzi_tracer *tracer = thread->tracer;
-    if (!thread->grad_enabled || !tracer->of_step) {
+    if (!thread->grad_enabled) {
         return true;
     }
     const size_t most = tracer->captured(tracer, b->begin[0], NULL, 0);

@@ -54,6 +54,14 @@ bool adzi_traced_report(const adzi_op *op, adz_tensor *const *in, size_t n_in,
         (adzi_region_tensors){ results, (int)n_results }, attr);
 }
 
+adz_status adzi_traced_refuse_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    (void)dx;
+    (void)dy;
+    return adzi_error(node->op->name, ADZ_ERR_UNSUPPORTED,
+        "has no gradient in an ONNX file; export the forward alone, or write a C file");
+}
+
 bool adzi_traced_any_wants(adz_tensor *const *tensors, size_t n)
 {
     bool any = false;

@@ -44,6 +44,9 @@ static inline bool adzi_traced_is_float(const adz_tensor *t)
     return adzi_is_float((adz_dtype)t->dtype);
 }
 
+/** The backward of loops and branches in a function whose file has none: in ONNX. */
+adz_status adzi_traced_refuse_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
+
 /** Whether some tensor wants a gradient. */
 bool adzi_traced_any_wants(adz_tensor *const *tensors, size_t n);
 

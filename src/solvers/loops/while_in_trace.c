@@ -45,13 +45,29 @@ static adz_status refuse_backward(adzi_node *node, adz_tensor **dx, adz_tensor *
 }
 
 static const adzi_op too_long = { .name = "adz_while", .backward = refuse_backward };
+static const adzi_op in_onnx = { .name = "adz_while", .backward = adzi_traced_refuse_backward };
 
-/* Gives the results a node that refuses the backward. */
+/* Gives the results a node that refuses the backward. Its inputs are the carries and what the body
+ * has captured, so that a backward from the results to one of them comes to the node. */
 static bool record_refused(const traced_while *w)
 {
     adzi_thread *thread = adzi_self();
+    const adzi_tracer *tracer = thread->tracer;
     const int n = (int)w->loop->n_carries;
-    adzi_node *node = adzi_node_new(thread, &too_long, w->steps.outer, n, n, 0, NULL, 0);
+    const size_t most = tracer->captured(tracer, w->steps.begin, NULL, 0);
+    adz_tensor **sources = adzi_loop_list(w->loop->op, (size_t)n + most);
+    if (sources == NULL) {
+        return false;
+    }
+    if ((size_t)n + most > UINT16_MAX) {
+        adzi_error(w->loop->op, ADZ_ERR_UNSUPPORTED,
+            "%zu tensors have gradients; at most %d are possible", (size_t)n + most, UINT16_MAX);
+        return false;
+    }
+    memcpy(sources, w->steps.outer, (size_t)n * sizeof *sources);
+    const size_t all = (size_t)n + tracer->captured(tracer, w->steps.begin, sources + n, most);
+    adzi_node *node = adzi_node_new(
+        thread, tracer->of_step ? &too_long : &in_onnx, sources, (int)all, n, 0, NULL, 0);
     for (int k = 0; k < n && node != NULL; ++k) {
         if (adzi_traced_is_float(w->steps.found[k])) {
             adzi_node_attach(node, k, w->steps.found[k]);
@@ -122,7 +138,7 @@ static bool is_wanted(const traced_while *w)
     for (size_t k = 0; k < s->n_carries && !wanted; ++k) {
         wanted = is_captured(w, s->out[k]);
     }
-    return s->records && (wanted || tracer->captured(tracer, s->begin, NULL, 0) > 0);
+    return adzi_self()->grad_enabled && (wanted || tracer->captured(tracer, s->begin, NULL, 0) > 0);
 }
 
 /* The carries before each step, of which one stands for all. */
@@ -177,7 +193,7 @@ static bool run(void *state)
         return false;
     }
     memcpy(s->out, loop->out, s->n_carries * sizeof *s->out);
-    const bool wanted = is_wanted(w), keeps = wanted && may_keep(w);
+    const bool wanted = is_wanted(w), keeps = wanted && s->records && may_keep(w);
     if (!end(w, keeps)) {
         return false;
     }

@@ -423,6 +423,28 @@ static adz_tensor *vjp_of_many_steps(adz_module *none, adz_tensor **in)
     return adz_vjp(halved, &most, in[0], ADZ_NONE, NULL);
 }
 
+static adz_status replaces(adz_tensor **results, adz_tensor *const *in, void *captured)
+{
+    (void)in;
+    results[0] = captured;
+    return ADZ_OK;
+}
+
+static adz_tensor *replaced(adz_tensor *x, void *none)
+{
+    adz_tensor *y = adz_sin(x), *carry = adz_ones_like(x), *last;
+    (void)none;
+    return adz_while(shrinks, replaces, y, &carry, 1, 65536, &last, NULL, NULL) == ADZ_OK
+               ? adz_mean(adz_add(last, x), ADZ_ALL_DIMS, ADZ_DROPDIM)
+               : NULL;
+}
+
+static adz_tensor *vjp_of_captured(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    return adz_vjp(replaced, NULL, in[0], ADZ_NONE, NULL);
+}
+
 static adz_tensor *vjp_of_large_carries(adz_module *none, adz_tensor **in)
 {
     int64_t most = 65535;
@@ -445,6 +467,7 @@ static void what_differs_from_step_to_step_is_refused(void **state)
         { scan_that_draws, "draws random numbers" },
         { vjp_of_error_control, "has no gradient in an exported function; set steps" },
         { vjp_of_many_steps, "needs the carries of all steps" },
+        { vjp_of_captured, "needs the carries of all steps" },
         { vjp_of_large_carries, "needs the carries of all steps" } };
     adz_scope *scope = adz_scope_open();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
