@@ -423,10 +423,10 @@ static adz_tensor *vjp_of_many_steps(adz_module *none, adz_tensor **in)
     return adz_vjp(halved, &most, in[0], ADZ_NONE, NULL);
 }
 
-static adz_status replaces(adz_tensor **results, adz_tensor *const *in, void *captured)
+static adz_status replaces(adz_tensor **results, adz_tensor *const *in, void *kept)
 {
     (void)in;
-    results[0] = captured;
+    results[0] = kept;
     return ADZ_OK;
 }
 
