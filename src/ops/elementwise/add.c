@@ -22,6 +22,8 @@ KERNEL_TABLE_ALL(add);
 KERNEL_TABLE_ALL(add_scaled);
 KERNEL_TABLE_ALL(sub);
 KERNEL_TABLE_ALL(sub_scaled);
+KERNEL_TABLE_FLOAT(add_number);
+KERNEL_TABLE_FLOAT(number_sub);
 
 /* The attributes that messages and pictures of graphs show. */
 typedef struct {
@@ -114,39 +116,48 @@ static adz_tensor *sub(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
     return ADZI_RUN_AS(inplace, NULL, &adzi_op_sub, steps, &(add_attr){ alpha }, a, b);
 }
 
-/* A number becomes a tensor of rank 0, so that one kernel and one rule of promotion serve both. */
-#define FORMS(op)                                                              \
-    adz_tensor *adz_##op(adz_tensor *a, adz_tensor *b)                         \
-    {                                                                          \
-        return op(a, b, 1, false);                                             \
-    }                                                                          \
-    adz_tensor *adz_##op##_(adz_tensor *a, adz_tensor *b)                      \
-    {                                                                          \
-        return op(a, b, 1, true);                                              \
-    }                                                                          \
-    adz_tensor *adz_##op##_scaled(adz_tensor *a, adz_tensor *b, double alpha)  \
-    {                                                                          \
-        return op(a, b, alpha, false);                                         \
-    }                                                                          \
-    adz_tensor *adz_##op##_scaled_(adz_tensor *a, adz_tensor *b, double alpha) \
-    {                                                                          \
-        return op(a, b, alpha, true);                                          \
-    }                                                                          \
-    adz_tensor *adz_##op##_number(adz_tensor *a, double number)                \
-    {                                                                          \
-        return op(a, adzi_number(#op, a, number), 1, false);                   \
-    }                                                                          \
-    adz_tensor *adz_##op##_number_(adz_tensor *a, double number)               \
-    {                                                                          \
-        return op(a, adzi_number(#op, a, number), 1, true);                    \
+/* A number becomes a tensor of rank 0, so that one kernel and one rule of promotion serve both,
+ * unless the number can be a parameter of a kernel. */
+#define FORMS(op, sign)                                                                         \
+    adz_tensor *adz_##op(adz_tensor *a, adz_tensor *b)                                          \
+    {                                                                                           \
+        return op(a, b, 1, false);                                                              \
+    }                                                                                           \
+    adz_tensor *adz_##op##_(adz_tensor *a, adz_tensor *b)                                       \
+    {                                                                                           \
+        return op(a, b, 1, true);                                                               \
+    }                                                                                           \
+    adz_tensor *adz_##op##_scaled(adz_tensor *a, adz_tensor *b, double alpha)                   \
+    {                                                                                           \
+        return op(a, b, alpha, false);                                                          \
+    }                                                                                           \
+    adz_tensor *adz_##op##_scaled_(adz_tensor *a, adz_tensor *b, double alpha)                  \
+    {                                                                                           \
+        return op(a, b, alpha, true);                                                           \
+    }                                                                                           \
+    adz_tensor *adz_##op##_number(adz_tensor *a, double number)                                 \
+    {                                                                                           \
+        if (adzi_takes_number(a, number)) {                                                     \
+            return adzi_call_number(                                                            \
+                &adzi_op_##op, add_number_kernels, a, ADZ_NONE, sign number, &(add_attr){ 1 }); \
+        }                                                                                       \
+        return op(a, adzi_number(#op, a, number), 1, false);                                    \
+    }                                                                                           \
+    adz_tensor *adz_##op##_number_(adz_tensor *a, double number)                                \
+    {                                                                                           \
+        return op(a, adzi_number(#op, a, number), 1, true);                                     \
     }
 
-FORMS(add)
-FORMS(sub)
+FORMS(add, +)
+FORMS(sub, -)
 
 /* torch.rsub: the number is the first operand, so the gradient of the tensor is -dy. */
 adz_tensor *adz_number_sub(double number, adz_tensor *a)
 {
+    if (adzi_takes_number(a, number)) {
+        return adzi_call_number(
+            &adzi_op_sub, number_sub_kernels, ADZ_NONE, a, number, &(add_attr){ 1 });
+    }
     return sub(adzi_number("sub", a, number), a, 1, false);
 }
 

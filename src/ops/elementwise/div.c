@@ -19,6 +19,8 @@
 
 KERNEL_TABLE_FLOAT(div);
 KERNEL_TABLE_FLOAT(div_slope);
+KERNEL_TABLE_FLOAT(div_number);
+KERNEL_TABLE_FLOAT(number_div);
 
 /* The derivative with respect to b is computed before it is multiplied by dy. For a = 0 and a tiny
  * b the product (dy / b) (a / b) would be infinity times 0, which is NaN. The engine then sums the
@@ -125,12 +127,18 @@ static adz_tensor *number_beside(adz_tensor *a, double number)
 
 adz_tensor *adz_div_number(adz_tensor *a, double number)
 {
+    if (adzi_takes_number(a, number) && !adzi_would_record(a)) {
+        return adzi_call_number(&adzi_op_div, div_number_kernels, a, ADZ_NONE, number, NULL);
+    }
     return divide(a, number_beside(a, number), false);
 }
 
 /* PyTorch writes it number / a. */
 adz_tensor *adz_number_div(double number, adz_tensor *a)
 {
+    if (adzi_takes_number(a, number) && !adzi_would_record(a)) {
+        return adzi_call_number(&adzi_op_div, number_div_kernels, ADZ_NONE, a, number, NULL);
+    }
     return divide(number_beside(a, number), a, false);
 }
 

@@ -1,5 +1,7 @@
 #include "ops/elementwise/elementwise.h"
 
+#include <math.h>
+
 /* The shared parts of elementwise operators: the calls of functions of one and of two tensors,
  * promotion of several inputs to one dtype, broadcasting, and checks of masks.
  *
@@ -121,6 +123,35 @@ adz_tensor *adzi_call2(const adzi_elementwise *form, adz_tensor *a, adz_tensor *
         save(&call, form->saves | (adzi_wants(&call, 1) ? form->saves_for_b : 0), y);
     }
     adzi_pointwise(kernel_of(form, &call), y, 2, call.in, NULL);
+    return adzi_leave(&call, y);
+}
+
+/* A tensor for the number costs an allocation, a fill, and a kernel that broadcasts an operand:
+ * half the time of a call with a small x. An x of one element is broadcast nowhere, and plans
+ * gained nothing there. A trace needs the tensor. Zeros are left to the call with a tensor, because
+ * products with them are left out, and numbers that are not finite to the messages about NaN. */
+bool adzi_takes_number(const adz_tensor *x, double number)
+{
+    return x != NULL && x->alive == ADZI_ALIVE && adzi_is_float((adz_dtype)x->dtype) &&
+           x->numel > 1 && !x->is_zero && number != 0 && isfinite(number) &&
+           adzi_self()->tracer == NULL;
+}
+
+adz_tensor *adzi_call_number(const adzi_op *op, adzi_float_kernels kernels, adz_tensor *a,
+    adz_tensor *b, double number, const void *attr)
+{
+    adzi_call call;
+    adz_tensor *x = adzi_is_none(a) ? b : a;
+    if (!adzi_enter(&call, op, "a, b", (adz_tensor *[]){ a, b }, 2, ADZI_OPTIONAL_FROM(0))) {
+        return NULL;
+    }
+    adzi_capture_number(number);
+    adz_tensor *y = adzi_new_like(&call, x);
+    if (y == NULL || !adzi_record(&call, 1, &y, attr, op->attributes_size)) {
+        return NULL;
+    }
+    adzi_pointwise(
+        kernels[adzi_cpu_level][x->dtype], y, 1, &x, (double[ADZI_POINTWISE_PARAMS]){ number });
     return adzi_leave(&call, y);
 }
 

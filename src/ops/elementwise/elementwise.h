@@ -70,6 +70,29 @@ adz_status adzi_fused1(adzi_node *node, adz_tensor **dx, adz_tensor *dy, adz_ten
 adz_status adzi_fused2(
     adzi_node *node, adz_tensor **dx, adz_tensor *dy, adzi_float_kernels kernels);
 
+/**
+ * Whether a number beside x can be a parameter of the kernel: x is a float, and nothing depends on
+ * the number's being a tensor. x may be what a caller has not checked.
+ */
+bool adzi_takes_number(const adz_tensor *x, double number);
+
+/** Whether a call with x would be recorded. */
+static inline bool adzi_would_record(const adz_tensor *x)
+{
+    return adzi_requires_grad(x) && adzi_self()->grad_enabled;
+}
+
+/**
+ * The whole forward of a function of a tensor and a number, which the kernels read as p[0]. Use it
+ * if adzi_takes_number() is true. The node saves nothing.
+ *
+ * @param a, b  the operands; ADZ_NONE stands for the number
+ * @param attr  the attributes of the operator, or NULL if it has none
+ * @return      the result, borrowed from the scope, or NULL with the error recorded
+ */
+adz_tensor *adzi_call_number(const adzi_op *op, adzi_float_kernels kernels, adz_tensor *a,
+    adz_tensor *b, double number, const void *attr);
+
 /** The backward of a function that is constant between its jumps. */
 adz_status adzi_backward_zeros(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 

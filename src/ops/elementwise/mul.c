@@ -1,4 +1,5 @@
 #include "ops/op.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/numbers.h"
 
 /* The elementwise product, torch.mul.
@@ -17,6 +18,7 @@
  * gradient is written over dy. */
 
 KERNEL_TABLE_ALL(mul);
+KERNEL_TABLE_FLOAT(mul_number);
 
 /* dy times t, and t itself if dy is known to be 1. */
 static adz_tensor *times(adz_tensor *dy, adz_tensor *t)
@@ -97,9 +99,13 @@ adz_tensor *adz_mul(adz_tensor *a, adz_tensor *b)
     return mul(a, b, false);
 }
 
-/* A number becomes a tensor of rank 0, so that one kernel and one rule of promotion serve both. */
+/* A number becomes a tensor of rank 0, so that one kernel and one rule of promotion serve both,
+ * unless the number can be a parameter of a kernel. */
 adz_tensor *adz_mul_number(adz_tensor *a, double number)
 {
+    if (adzi_takes_number(a, number) && !adzi_would_record(a)) {
+        return adzi_call_number(&adzi_op_mul, mul_number_kernels, a, ADZ_NONE, number, NULL);
+    }
     return mul(a, adzi_number("mul", a, number), false);
 }
 
