@@ -1,7 +1,9 @@
 /* Newton's method: each row goes along its own direction, d = -J^-1 f, by its own step. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
+#include "adze/loops.h"
 #include "ops/linalg/decomposition/lu.h"
 #include "solvers/roots/root.h"
 
@@ -142,6 +144,63 @@ static bool settle(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *
     return s->good != NULL && s->failed != NULL;
 }
 
+/* ---- branches of a plan ---------------------------------------------------------------------- */
+
+/* What an ordinary call leaves out after a look at a tensor is a branch in a plan. A file has no
+ * such branches: masks alone give the same bits. */
+static bool has_branches(const adzi_root *r)
+{
+    return r->looped && adzi_self()->tracer == NULL;
+}
+
+/* A part of the work on a value of the function, which changes the state. */
+typedef struct part {
+    bool (*compute)(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *rows);
+    adzi_root *r;
+    adzi_root_state s;
+    adz_tensor *y, *rows;
+} part;
+
+enum { PART_RESULTS = 5 };
+
+static adz_status give_part(const adzi_root_state *s, adz_tensor **out)
+{
+    adz_tensor *const all[PART_RESULTS] = { s->step, s->scale, s->good, s->failed, s->why };
+    memcpy(out, all, sizeof all);
+    return ADZ_OK;
+}
+
+static adz_status with_part(adz_tensor **out, adz_tensor *const *in, void *user)
+{
+    const part *p = user;
+    adzi_root_state s = p->s;
+    (void)in;
+    return p->compute(p->r, &s, p->y, p->rows) ? give_part(&s, out) : adzi_status(NULL);
+}
+
+static adz_status without_part(adz_tensor **out, adz_tensor *const *in, void *user)
+{
+    (void)in;
+    return give_part(&((const part *)user)->s, out);
+}
+
+/* Computes a part if an element of `needed` is true. */
+static bool branch(part *p, adzi_root_state *s, adz_tensor *needed)
+{
+    adz_tensor *any = needed != NULL ? adz_any(needed, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL,
+               *out[PART_RESULTS];
+    const bool before = adz_set_grad_enabled(false);
+    const bool good = any != NULL && adz_branch(any, with_part, without_part, p, NULL, 0,
+                                         PART_RESULTS, out) == ADZ_OK;
+    adz_set_grad_enabled(before);
+    if (good) {
+        *s = (adzi_root_state){ s->x, s->norm, out[0], out[1], out[2], out[3], out[4] };
+    }
+    return good;
+}
+
+/* ---- rows that end --------------------------------------------------------------------------- */
+
 static double shortest(const adzi_root *r)
 {
     return r->o.method == ADZ_ROOT_KRYLOV ? SHORTEST_KRYLOV : SHORTEST;
@@ -190,7 +249,9 @@ static bool mask_rows(
     adz_tensor *lost = adz_logical_or(singular, adz_le_number(s->scale, shortest(r)));
     open = adz_logical_and(open, r->more);
     adz_tensor *ended = adz_logical_and(open, adz_logical_or(tiny, lost));
-    if (ended == NULL || !settle(r, s, y, adz_logical_and(tiny, open))) {
+    tiny = adz_logical_and(tiny, open);
+    part p = { settle, r, *s, y, tiny };
+    if (ended == NULL || !(has_branches(r) ? branch(&p, s, tiny) : settle(r, s, y, tiny))) {
         return false;
     }
     lost = adz_logical_and(adz_logical_and(lost, open), adz_logical_not(s->good));
@@ -240,6 +301,20 @@ static bool find_directions(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz
     return s->step != NULL;
 }
 
+/* Finds the directions, unless no value of the function follows. */
+static bool go_on(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *accepted)
+{
+    if (r->over || r->last) {
+        return true;
+    }
+    if (!has_branches(r)) {
+        return find_directions(r, s, y, accepted);
+    }
+    part p = { find_directions, r, *s, y, accepted };
+    adz_tensor *open = adz_logical_not(adz_logical_or(s->good, s->failed));
+    return branch(&p, s, adz_logical_and(open, r->more));
+}
+
 static bool work(adzi_functional *f)
 {
     adzi_root *r = (adzi_root *)f;
@@ -259,11 +334,8 @@ static bool work(adzi_functional *f)
         s.failed = adz_logical_or(s.failed, adz_logical_not(adz_isfinite(s.norm)));
         r->failure = ADZ_ROOT_NOT_FINITE;
     }
-    if (!adzi_root_check_rows(r, &s) ||
-        (!r->over && !r->last && !find_directions(r, &s, y, accepted))) {
-        return false;
-    }
-    return adzi_root_note_leaves(r) && adzi_root_keep(f, &s);
+    return adzi_root_check_rows(r, &s) && go_on(r, &s, y, accepted) && adzi_root_note_leaves(r) &&
+           adzi_root_keep(f, &s);
 }
 
 static bool begin(adzi_root *r)
