@@ -14,11 +14,17 @@ added to those of abidiff:
 - A function may not move from one library to another.
 - Numbers such as ADZ_MAX_RANK are part of the interface, because programs have them inside.
 
---write refuses a change that old programs do not survive, unless "Unreleased" in CHANGELOG.md names in `code` what has
-changed, and the name of the library (its SONAME) is another one than in the record. While a version X.Y.0 is in
-development ("-dev"), no program has been promised its SONAME, so the line in CHANGELOG.md is enough.
+--write refuses a change that old programs do not survive, unless
+
+- an entry of "Unreleased" in CHANGELOG.md names in `code` what has changed. The entry has to be written or reworded after
+  the commit that last changed the record: an older one is about something else. Where git does not know the tree, any
+  entry does.
+- the name of the library (its SONAME) is another one than that of the last release in CHANGELOG.md, and another one than
+  in the record. While a version with a new SONAME is in development ("-dev"), no program has been promised that
+  SONAME, so the record may keep it.
 """
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -247,17 +253,38 @@ def changed_names(record, text):
     return sorted(name for name in old if old[name] != now.get(name))
 
 
+def sections(changelog):
+    """The sections of CHANGELOG.md: pairs of the title and the entries, each in one line."""
+    for section in changelog.split('\n## ')[1:]:
+        title, _, body = section.partition('\n')
+        yield title, [' '.join(entry.split()) for entry in re.split(r'^- |^#.*', body, flags=re.M) if entry.strip()]
+
+
+def entries_of_the_record(top):
+    """The entries of CHANGELOG.md in the commit that last changed the record: none where git does not know it."""
+    def git(*arguments):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith('GIT_')}
+        done = subprocess.run(['git', '-C', top, *arguments], env=environment, text=True, encoding='utf-8',
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        return '' if done.returncode else done.stdout
+    commit = git('log', '-1', '--format=%H', '--', 'src/abi.txt').strip() if shutil.which('git') else ''
+    return {entry for _, entries in sections(git('show', f'{commit}:./CHANGELOG.md')) for entry in entries} if commit else set()
+
+
 def refusals(record, interface, top, version, breaks):
     """Why --write may not replace a record: texts."""
     if not breaks:
         return
-    unreleased = (top / 'CHANGELOG.md').read_text(encoding='utf-8').split('\n## ')[1]
+    (_, unreleased), *released = sections((top / 'CHANGELOG.md').read_text(encoding='utf-8'))
+    old = entries_of_the_record(top)
+    new = [entry for entry in unreleased if entry not in old]
     names = changed_names(record, interface.text())
-    missing = [n for n in names if not re.search(rf'`[^`]*\b{n}\b', unreleased)]
+    missing = [n for n in names if not any(re.search(rf'`[^`]*\b{n}\b', entry) for entry in new)]
     if missing:
-        yield 'CHANGELOG.md, "Unreleased", does not say what became of ' + ', '.join(f'`{n}`' for n in missing)
-    in_development = re.fullmatch(r'\d+\.\d+\.0-\w+', version)
-    if first_line(version) == record.split('\n')[0] + '\n' and not in_development:
+        yield ('CHANGELOG.md, "Unreleased", does not say what became of ' + ', '.join(f'`{n}`' for n in missing) +
+               (' since the record was written: add an entry, or reword one' if old else ''))
+    same = first_line(version) == record.split('\n')[0] + '\n' and '-' not in version
+    if same or any(soname(title.split()[0]) == soname(version) for title, _ in released[:1]):
         yield f'old programs would load {soname(version)} and fail: raise the version in meson.build and include/adze/base.h'
 
 

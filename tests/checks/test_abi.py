@@ -3,6 +3,7 @@
 
     test_abi.py CC
 """
+import os
 import pathlib
 import shutil
 import subprocess
@@ -52,9 +53,15 @@ class Abi(unittest.TestCase):
         (self.top / 'include/adze/paint.h').write_text('typedef enum adz_status { ADZ_OK = 0 } adz_status;\n' + text)
         (self.top / 'include/adze/zoo.h').write_text(shelf)
 
-    def tree(self, version, changes):
+    def tree(self, version, changes, released='0.2.0 - 2026-01-31'):
         (self.top / 'meson.build').write_text(f"project('adze', 'c',\n  version: {version})\n")
-        (self.top / 'CHANGELOG.md').write_text(f'# Changes\n\n## Unreleased\n\n{changes}\n\n## 0.2.0\n\n`adz_paint`\n')
+        (self.top / 'CHANGELOG.md').write_text(
+            f'# Changes\n\n## Unreleased\n\n### Changed\n\n{changes}\n\n## {released}\n\n- `adz_paint_options` is new.\n')
+
+    def commit(self):
+        for arguments in (['init', '-q'], ['add', '-A'], ['-c', 'user.name=x', '-c', 'user.email=x@x', 'commit', '-qm', 'x']):
+            subprocess.run(['git', '-C', self.top, *arguments], check=True,
+                           env={k: v for k, v in os.environ.items() if not k.startswith('GIT_')})
 
     def text(self):
         return (self.top / 'src/abi.txt').read_text()
@@ -165,14 +172,45 @@ class Abi(unittest.TestCase):
 
     def test_a_break_raises_the_soname_of_a_release(self):
         self.headers(self.change('double gloss', 'float gloss'))
-        for version in ("'0.3.0'", "'0.3.1-dev'", "'0.3.1'"):
-            self.tree(version, '- `adz_paint_options.gloss` is a float.')
+        for version, released in (("'0.3.0'", '0.2.0'), ("'0.3.1-dev'", '0.3.0'), ("'0.3.1'", '0.3.0 - 2026-05-31')):
+            self.tree(version, '- `adz_paint_options.gloss` is a float.', released)
             status, said = self.run_abi('--write')
             self.assertEqual((status, self.text()), (1, self.record))
             self.assertIn('raise the version', said)
         self.tree("'0.4.0'", '- `adz_paint_options.gloss` is a float.')
         self.assertEqual(self.run_abi('--write')[0], 0)
         self.assertTrue(self.text().startswith('/* The binary interface of libadze.so.0.4 '))
+
+    def test_a_break_needs_a_line_of_its_own(self):
+        told = '- `adz_paint_options` has\n  `gloss`, and `adz_paint` takes it.\n- `ADZ_MOST` is 4.'
+        self.tree("'0.3.0-dev'", told)
+        self.commit()
+        self.headers(self.change('double gloss', 'float gloss'))
+        status, said = self.run_abi('--write')
+        self.assertEqual((status, self.text()), (1, self.record))
+        self.assertIn('what became of `adz_paint_options` since the record was written', said)
+        self.tree("'0.3.0-dev'", told.replace('has\n  `gloss`', 'has `gloss`')) # broken into other lines
+        self.assertEqual(self.run_abi('--write')[0], 1)
+        self.tree("'0.3.0-dev'", '- Walls dry sooner.\n' + told)
+        self.assertEqual(self.run_abi('--write')[0], 1)
+        self.tree("'0.3.0-dev'", told.replace('`gloss`', 'a float `gloss`'))
+        self.assertEqual(self.run_abi('--write')[0], 0)
+        self.commit()
+        self.headers(self.change('double gloss', 'int64_t gloss'))
+        self.assertEqual(self.run_abi('--write')[0], 1)
+        self.tree("'0.3.0-dev'", told.replace('`gloss`', 'a float `gloss`') + '\n- `adz_paint_options.gloss` is whole.')
+        self.assertEqual(self.run_abi('--write')[0], 0)
+
+    def test_a_version_in_development_does_not_break_the_soname_of_the_last_release(self):
+        line = '- `adz_paint_options.gloss` is a float.'
+        self.headers(self.change('double gloss', 'float gloss'))
+        for version, released in (('1.1.0-dev', '1.0.0'), ('1.2.3-dev', '1.2.2'), ('0.3.0-dev', '0.3.0-rc1')):
+            self.tree(f"'{version}'", line, released)
+            status, said = self.run_abi('--write')
+            self.assertEqual((status, self.text()), (1, self.record))
+            self.assertIn(f'old programs would load {abi.soname(version)}', said)
+        self.tree("'2.0.0-dev'", line, '1.4.0')
+        self.assertEqual(self.run_abi('--write')[0], 0)
 
     def test_from_1_on_a_minor_version_keeps_the_soname(self):
         self.assertEqual([abi.soname(v) for v in ('0.3.0-dev', '0.10.2', '1.0.0', '1.4.2-dev', '2.0.0')],
