@@ -359,6 +359,12 @@ void KERNEL(sum_rows)(const void *block, int64_t begin, int64_t end)
         out[0] = (elem)EIGHT(sum)(x, a->n, 0);
         return;
     }
+    if (a->n == 1) { /* a sum begins with 0, which makes 0 of -0 */
+        for (int64_t j = begin; j < end; ++j) {
+            out[j] = x[j] + 0;
+        }
+        return;
+    }
     while (begin < end) {
         const int64_t n = end - begin < KERNEL(most_columns) ? end - begin : KERNEL(most_columns);
         double sums[KERNEL(most_columns)];
