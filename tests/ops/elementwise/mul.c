@@ -59,7 +59,45 @@ static void a_saved_value_changed_in_position_is_named(void **state)
     adz_scope_close(scope);
 }
 
+/* x with a number and with a tensor of rank 0 has the same bits. */
+static void expect_number(adz_tensor *x, double number)
+{
+    adz_tensor *t = adz_scalar(number, adz_tensor_dtype(x));
+    adz_tensor *const pairs[][2] = {
+        { adz_mul_number(x, number), adz_mul(x, t) },
+        { adz_add_number(x, number), adz_add(x, t) },
+        { adz_sub_number(x, number), adz_sub(x, t) },
+        { adz_number_sub(number, x), adz_sub(t, x) },
+        { adz_div_number(x, number), adz_div(x, t) },
+        { adz_number_div(number, x), adz_div(t, x) },
+    };
+    for (int i = 0; i < 6; ++i) {
+        assert_non_null(pairs[i][0]);
+        assert_memory_equal(adz_tensor_data(pairs[i][0]), adz_tensor_data(pairs[i][1]),
+            (size_t)adz_tensor_numel(x) * adz_dtype_size(adz_tensor_dtype(x)));
+    }
+}
+
+/* With a graph, without one, and where x is strided. */
+static void numbers_have_the_bits_of_tensors(void **state)
+{
+    (void)state;
+    const double numbers[] = { 0.1, -3, 1e30, 1e300, 0, -0.0, INFINITY };
+    adz_scope *scope = adz_scope_open();
+    for (int i = 0; i < 2 * 7; ++i) {
+        const adz_dtype dtype = i % 2 == 0 ? ADZ_F32 : ADZ_F64;
+        adz_tensor *x = adz_randn(ADZ_SHAPE(19, 3), dtype);
+        assert_non_null(adz_fill_(adz_narrow(x, 0, 4, 1), -0.0));
+        assert_non_null(adz_fill_(adz_narrow(x, 0, 5, 1), INFINITY));
+        expect_number(x, numbers[i / 2]);
+        expect_number(adz_transpose(x, 0, 1), numbers[i / 2]);
+        expect_number(adz_requires_grad_(x, true), numbers[i / 2]);
+    }
+    adz_scope_close(scope);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(numbers_have_the_bits_of_tensors),
     cmocka_unit_test(integers_wrap),
     cmocka_unit_test(in_position_keeps_the_old_value),
     cmocka_unit_test(a_saved_value_changed_in_position_is_named),
