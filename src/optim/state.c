@@ -108,6 +108,34 @@ adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state_dict
     return ADZ_OK;
 }
 
+/* JSON has no number for these, so they are texts, which C's and Python's functions read and write.
+ */
+static const char *const not_finite[] = { "inf", "-inf", "nan" };
+
+static json_t *number_json(double value)
+{
+    return isfinite(value) ? json_real(value)
+           : isnan(value)  ? json_string(not_finite[2])
+                           : json_string(not_finite[value < 0]);
+}
+
+static bool number_of(const json_t *item, double *value)
+{
+    const double values[] = { INFINITY, -INFINITY, NAN };
+    const char *text = json_string_value(item);
+    for (int k = 0; k < 3 && text != NULL; ++k) {
+        if (strcmp(text, not_finite[k]) == 0) {
+            *value = values[k];
+            return true;
+        }
+    }
+    if (json_is_number(item) || json_is_boolean(item)) {
+        *value = json_is_number(item) ? json_number_value(item) : (double)json_is_true(item);
+        return true;
+    }
+    return false;
+}
+
 static json_t *group_json(
     const adz_optimizer *optimizer, const adzi_group *group, size_t first_index)
 {
@@ -117,10 +145,10 @@ static json_t *group_json(
         const adz_field *s = &optimizer->type->settings[k];
         const double value = group->settings[k];
         failed |= json_object_set_new(object, s->name,
-            s->kind == ADZ_FIELD_BOOL ? json_boolean(value != 0) : json_real(value));
+            s->kind == ADZ_FIELD_BOOL ? json_boolean(value != 0) : number_json(value));
     }
     if (!isnan(group->initial_lr)) {
-        failed |= json_object_set_new(object, "initial_lr", json_real(group->initial_lr));
+        failed |= json_object_set_new(object, "initial_lr", number_json(group->initial_lr));
     }
     for (size_t i = 0; i < group->count; ++i) {
         failed |= json_array_append_new(indices, json_integer((json_int_t)(first_index + i)));
@@ -160,11 +188,9 @@ static adz_status read_setting(const json_t *object, const char *name, bool opti
     if (item == NULL && optional) {
         return ADZ_OK;
     }
-    if (!json_is_number(item) && !json_is_boolean(item)) {
-        return adzi_error(op, ADZ_ERR_STATE, "a group of parameters has no %s", name);
-    }
-    *value = json_is_number(item) ? json_number_value(item) : (double)json_is_true(item);
-    return ADZ_OK;
+    return number_of(item, value)
+               ? ADZ_OK
+               : adzi_error(op, ADZ_ERR_STATE, "a group of parameters has no %s", name);
 }
 
 /* Reads the settings of one group and checks the number of its parameters. */

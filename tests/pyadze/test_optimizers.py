@@ -246,6 +246,23 @@ class Settings(unittest.TestCase):
         with self.assertRaises(OverflowError):
             Every([p], k=2**53 + 1)
 
+    def test_settings_that_are_not_finite(self):
+        p = nn.Parameter(adze.ones(2))
+        for value in math.inf, -math.inf, math.nan:
+            optimizer = Every([p], factor=value)
+            state = optimizer.state_dict()
+            self.assertEqual(str(state['param_groups'][0]['factor']), str(value))
+            other = Every([p])
+            other.load_state_dict(state)
+            self.assertEqual(str(other.param_groups[0]['factor']), str(value))
+            other.load_state_dict(Every([p]).state_dict())
+            self.assertEqual(other.param_groups[0]['factor'], 3.0)
+        sgd = optim.SGD([p], lr=0.1)
+        wrong = sgd.state_dict()
+        wrong['param_groups'][0]['lr'] = math.inf
+        with self.assertRaisesRegex(ValueError, 'lr is inf'):
+            sgd.load_state_dict(wrong)
+
 
 if __name__ == '__main__':
     unittest.main()

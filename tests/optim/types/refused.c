@@ -320,6 +320,30 @@ static bool has_state(adz_optimizer *o)
     return has;
 }
 
+/* JSON has no number for inf and nan, but a checkpoint holds them. */
+static void settings_that_are_not_finite_are_saved(void **state)
+{
+    (void)state;
+    adz_optimizer_type type = faulty_type;
+    type.settings[2].bounds = ADZ_BOUNDS_NONE;
+    const double values[] = { INFINITY, -INFINITY, NAN };
+    for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
+        adz_tensor *w = parameter(3, ADZ_F32);
+        const double settings[] = { 0.1, 0.5, values[i] }, others[] = { 0.1, 0.5, 0.125 };
+        adz_optimizer *o = adz_optimizer_new(&type, adz_tensor_list_of(&w, 1), settings, 3);
+        adz_optimizer *other = adz_optimizer_new(&type, adz_tensor_list_of(&w, 1), others, 3);
+        adz_checkpoint c = ADZ_CHECKPOINT;
+        c.optimizer = o;
+        assert_int_equal(adz_checkpoint_save(&c, temporary_path("inf")), ADZ_OK);
+        c.optimizer = other;
+        assert_int_equal(adz_checkpoint_load(&c, temporary_path("inf")), ADZ_OK);
+        const double got = adz_optimizer_get(other, 0, "extra");
+        assert_true(isnan(values[i]) ? isnan(got) : got == values[i]);
+        adz_optimizer_release(&o);
+        adz_optimizer_release(&other);
+    }
+}
+
 /* The second parameter's update fails after the first one was computed. Neither has changed. */
 static void a_failed_update_changes_nothing(void **state)
 {
@@ -435,6 +459,7 @@ int refused_tests(void)
         TEST(functions_of_the_type_are_asked),
         TEST(values_of_settings_are_counted),
         TEST(defaults_are_those_of_the_options),
+        TEST(settings_that_are_not_finite_are_saved),
         TEST(a_failed_update_changes_nothing),
         TEST(an_update_may_be_left_by_a_jump),
         TEST(results_may_be_old_values),

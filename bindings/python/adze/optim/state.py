@@ -39,6 +39,7 @@ def of_optimizer(optimizer):
     about = json.loads(said['optimizer'])
     made = {'state': {}, 'param_groups': about['param_groups'], 'name': about['name']}
     for group in made['param_groups']:
+        group.update({name: float(value) for name, value in group.items() if isinstance(value, str)})  # 'inf'
         if 'beta1' in group:
             group['betas'] = group.pop('beta1'), group.pop('beta2')
     for name, tensor in tensors.items():
@@ -70,6 +71,11 @@ def _finite(name, value):
     return float(value)
 
 
+def _of_program(name, value):
+    """A setting of a program's own optimizer. JSON has no number for inf and nan, so these are texts."""
+    return float(value) if math.isfinite(value) else str(float(value))
+
+
 def load_optimizer(optimizer, given):
     """Refuses what does not fit before anything changes. As in PyTorch, a parameter's state has the number that stands at
     the parameter's place in the groups."""
@@ -91,7 +97,7 @@ def load_optimizer(optimizer, given):
         more.append(unknown if own else {})
         for name, value in group.items():
             if name in known and name != 'params':
-                known[name] = bool(value) if isinstance(known[name], bool) else _finite(name, value)
+                known[name] = bool(value) if isinstance(known[name], bool) else (_of_program if own else _finite)(name, value)
         if 'initial_lr' in group:
             known['initial_lr'] = _finite('initial_lr', group['initial_lr'])
         groups[at] = known
