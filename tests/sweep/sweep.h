@@ -142,6 +142,13 @@ typedef struct function {
 } function;
 
 #define MOST_PARAMS 10
+/* How many tensors the body of a loop gets and gives in the present call, by n_carries, n_inputs
+ * and n_results. */
+extern size_t loop_inputs, loop_results;
+
+/* Whether its condition holds: not if max_iterations would let it go on for long. */
+extern bool loop_goes_on;
+
 enum { ROOM = 64 }; /* elements that every array has memory for */
 
 extern const function functions[];

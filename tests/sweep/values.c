@@ -8,6 +8,9 @@
 
 #include "sweep.h"
 
+size_t loop_inputs, loop_results;
+bool loop_goes_on;
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 uint64_t random_from(uint64_t *seed)
@@ -231,7 +234,8 @@ static void make_room(const param *p, size_t choice, arg *a)
 {
     if (choice == 0) {
         size_t bytes = p->extra > 0 ? p->extra : ROOM * sizeof(double);
-        a->v.p = call_memory(bytes);
+        /* The results of a scan lie behind its carries, and each count may be as large as ROOM. */
+        a->v.p = call_memory(p->gives == KIND_TENSOR ? 2 * bytes : bytes);
         a->length = a->room = p->extra > 0 ? bytes : ROOM;
     }
 }
@@ -380,6 +384,21 @@ static void look_at_arrays(
     }
 }
 
+/* What callbacks of loops must know about the present call. */
+static void look_at_loop(const param *params, size_t n, const arg *args)
+{
+    loop_inputs = loop_results = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const char *name = params[i].name;
+        const bool carries = strcmp(name, "n_carries") == 0;
+        loop_inputs += carries || strcmp(name, "n_inputs") == 0 ? args[i].v.z : 0;
+        loop_results += carries || strcmp(name, "n_results") == 0 ? args[i].v.z : 0;
+        if (strcmp(name, "max_iterations") == 0) {
+            loop_goes_on = args[i].v.i <= 100;
+        }
+    }
+}
+
 void bound_counts(const param *params, size_t n, arg *args)
 {
     for (size_t i = 0; i < n; ++i) {
@@ -399,6 +418,7 @@ void bound_counts(const param *params, size_t n, arg *args)
         size_t wanted = args[i].choice == 0 ? length : args[i].v.z;
         args[i].v.z = wanted > least ? wanted % (least + 1) : wanted;
     }
+    look_at_loop(params, n, args);
 }
 
 /* Frees the objects of an array, except the first `count` if the function has taken them over. */
