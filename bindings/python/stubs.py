@@ -25,6 +25,26 @@ TYPES = {'double': 'float', 'float': 'float', 'bool': 'bool', 'char': 'str', 'ad
          'const adz_named_tensor *': 'Any', 'adz_named_list': 'list[tuple[str, Tensor]]'}
 
 
+# PyTorch's names of arguments, which calls take beside the library's (position_of in calls.c), and where it says dims, too.
+WORDS = {'x': 'input', 'a': 'input', 'b': 'other', 'dims': 'dim'}
+PLURAL = ('permute', 'flip', 'tile', 'repeat', 'tensordot')
+# What conversions of results make.
+CONVERTED = {'adzp_from_tensor': 'Tensor', 'adzp_from_list': 'list[Tensor]', 'adzp_from_bool': 'bool', 'adzp_from_string': 'str',
+             'adzp_from_text': 'str', 'adzp_from_dtype': 'adze.dtype', 'adzp_from_shape': 'tuple[int, ...]',
+             'adzp_from_dims': 'tuple[int, ...]', 'PyFloat_FromDouble': 'float'}
+
+
+def output(text):
+    """The type of what an expression of C makes, such as adzp_from_tensor(r_x)."""
+    if text.startswith('Py_BuildValue("{'):
+        made = sorted({output(call) for call in re.findall(r'"\w+", (\w+\()', text)})
+        return f'dict[str, {" | ".join(made)}]'
+    if text.startswith('adzp_from_handle'):
+        return re.search(r'ADZP_adz_(\w+)', text).group(1)
+    call = text.split('(')[0]
+    return 'int' if call.startswith('PyLong_') else CONVERTED[call]
+
+
 class Stubs:
     def __init__(self, table):
         self.table, self.made = table, Extension(table)
@@ -53,8 +73,14 @@ class Stubs:
                 for field in self.table['structs'][re.search(r'(\w+) \*', p['type']).group(1)]['fields']:
                     types.setdefault(field['name'], field['type'])
         back = {'lr_lambda': 'lambda', 'params': 'parameters'}
+        taken = {name for name, _, _ in f.python}
         for name, required, value in f.python:
             type_ = self.type_of(types.get(name, types.get(back.get(name, ''), 'int')))
+            if f.f['header'].startswith('adze/ops/'):
+                word = ('start_dim' if f.short == 'flatten' else name) if name == 'start' else \
+                    ('end_dim' if f.short == 'flatten' else name) if name == 'end' else WORDS.get(name, name)
+                name = name if word in taken or f.short in PLURAL and name == 'dims' else word
+                taken.add(name)
             yield name, type_ + (' | None' if value == 'None' and not required and 'None' not in type_ else ''), required
 
     def signature(self, f, method):
@@ -76,8 +102,7 @@ class Stubs:
         made = f.returned()
         first = [] if made is None else ['str'] if made == 'text' else \
             [self.type_of(type_).replace('int | Sequence[int]', 'tuple[int, ...]').replace('Sequence', 'list')]
-        outputs = first + ['dict[str, Any]' if o.startswith('Py_BuildValue("{') else 'list[Tensor]' if 'from_list' in o else
-                           'Tensor' if 'from_tensor' in o else 'Any' for o in f.outputs]
+        outputs = first + [output(o) for o in f.outputs]
         return 'None' if not outputs else outputs[0] if len(outputs) == 1 else f'tuple[{", ".join(outputs)}]'
 
     def extension(self, _):
@@ -91,9 +116,9 @@ class Stubs:
             if name != 'adz_tensor':
                 lines.append(f'class {name[4:]}: ...')
         lines += ['', 'class Tensor:', '    @property', '    def shape(self) -> tuple[int, ...]: ...', '    @property',
-                  '    def dtype(self) -> Any: ...', '    @property', '    def ndim(self) -> int: ...',
+                  '    def dtype(self) -> adze.dtype: ...', '    @property', '    def ndim(self) -> int: ...',
                   '    requires_grad: bool', '    grad: Tensor | None', '    @property',
-                  '    def is_leaf(self) -> bool: ...', '    def item(self) -> Any: ...']
+                  '    def is_leaf(self) -> bool: ...', '    def item(self) -> int | float | bool: ...']
         both = 'add sub mul truediv matmul mod floordiv pow and or xor lshift rshift'.split()
         lines += [f'    def __{side}{name}__(self, other: Any) -> Tensor: ...' for name in both for side in ('', 'r', 'i')]
         lines += [f'    def __{name}__(self, other: Any) -> Tensor: ...' for name in ('lt', 'le', 'gt', 'ge')]
@@ -118,17 +143,21 @@ class Stubs:
         more = (folder / '_more.py').read_text(encoding='utf-8')
         known = set(re.findall(r'(?:def|class|as) (\w+)', text)) | set(re.findall(r'^(\w+): Any', text, re.M))
         # methods that __init__.py makes functions of, and the functions of _more.py
-        lines = [f'def {one.value}(input: Tensor, *args: Any, **options: Any) -> Any: ...'
-                 for node in ast.parse((folder / '__init__.py').read_text(encoding='utf-8')).body
-                 if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple)
-                 for one in node.iter.elts if isinstance(one, ast.Constant)]
+        tensor = re.sub(r'  # type.*', '', self.tensor(folder / '_tensor.py')).split('\n')
+        lines = ['from ._tensor import _Extreme', 'from ._more import _Pair']
+        lines += [re.sub(r'\(self\b', '(input: Tensor', line.strip()) for name in looped(folder / '__init__.py')
+                  for i, one in enumerate(tensor) if one.startswith(f'    def {name}(')
+                  for line in (tensor[i - 1:i] if 'overload' in tensor[i - 1] else []) + [one]]
         tree = ast.parse(more)
         for f in tree.body:
             if isinstance(f, ast.FunctionDef) and f.decorator_list or isinstance(f, ast.ClassDef):
                 f.decorator_list = []
-                lines += written.function(f) if isinstance(f, ast.FunctionDef) else written.class_(f)
-        lines += [f'def {name}(*args: Any, **options: Any) -> Any: ...' for name in
-                  ['atleast_1d', 'atleast_2d', 'atleast_3d', 'row_stack', 'tril_indices', 'triu_indices', 'scatter', 'divide',
+                lines += written.function(f, '_more') if isinstance(f, ast.FunctionDef) else written.class_(f)
+        for n in '123':
+            lines += ['@overload', f'def atleast_{n}d(tensor: Tensor, /) -> Tensor: ...', '@overload',
+                      f'def atleast_{n}d(*tensors: Any) -> tuple[Tensor, ...]: ...']
+        lines += [f'def {name}(*args: Any, **options: Any) -> Tensor: ...' for name in
+                  ['row_stack', 'tril_indices', 'triu_indices', 'scatter', 'divide',
                    *(n for block in re.findall(r'for _name, _other in \{(.*?)\}', more, re.S)
                      for n in re.findall(r"'(\w+)':", block))]]
         known |= set(re.findall(r'(?:def|class) (\w+)', '\n'.join(lines)))
@@ -162,7 +191,15 @@ class Stubs:
                 yield f'class {name}({base}):'
                 yield f'    def __init__(self, {arguments}, **options: Any) -> None: ...'
 
+    def tensor(self, path):
+        """The stub of the class Tensor, with the choices along a dimension."""
+        chosen = [f'def {name}{self.signature(self.made.functions["adz_" + name], True).split(" -> ")[0]} -> _Extreme: ...  # type: ignore[override]'
+                  for name in looped(path)]
+        return written.file(path, methods=[*written.methods_of_more(path.parent / '_more.py'), *chosen])
+
     def file(self, path):
+        if path.name == '_tensor.py':
+            return self.tensor(path)
         more = []
         if path.name in ('functional.py', 'special.py', 'init.py'):
             place = '..' if path.parent.name == 'nn' else '.'
@@ -183,6 +220,13 @@ class Stubs:
         if path.name == '__init__.py' and path.parent.name == 'optim':
             more = ['from .optimizer import *']
         return written.file(path, more)
+
+
+def looped(path):
+    """The names for which a loop of a file makes functions."""
+    return [one.value for node in ast.parse(path.read_text(encoding='utf-8')).body
+            if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple)
+            for one in node.iter.elts if isinstance(one, ast.Constant)]
 
 
 def main():

@@ -6,6 +6,8 @@ says what each name stands for, and what functions give whose result is not a te
 import ast
 import re
 
+from overloads import OVERLOADS
+
 # Types of arguments by their names; else the default says it.
 ARGUMENTS = {
     'input': 'Tensor', 'x': 'Tensor', 'y': 'Tensor', 'mat2': 'Tensor', 'vec': 'Tensor', 'vec2': 'Tensor', 'tensor': 'Tensor',
@@ -48,29 +50,28 @@ DTYPES = [f'{name}: dtype' for name in 'float32 float64 int32 int64 uint8 float1
 DTYPES += ['bool: dtype', 'float: dtype']
 # Results that are no tensor, by the function, or by its class and its name.
 RESULTS = {
-    'Tensor.size': 'Any', 'Tensor.dim': 'int', 'Tensor.nelement': 'int', 'Tensor.element_size': 'int', 'Tensor.tolist': 'Any',
-    'Tensor.is_floating_point': 'bool', 'Tensor.numpy': 'Any', 'Tensor.backward': 'None', 'Tensor.max': 'Any',
-    'Tensor.min': 'Any', 'Tensor.median': 'Any', 'Tensor.sort': 'Any', 'Tensor.unique': 'Any', 'Tensor.device': 'Any',
-    'Tensor.unique_consecutive': 'Any', 'Tensor.split': 'tuple[Tensor, ...]', 'Tensor.chunk': 'tuple[Tensor, ...]',
-    'Tensor.unbind': 'tuple[Tensor, ...]', 'Tensor.register_hook': 'RemovableHandle', 'stride': 'Any', 'nonzero': 'Any',
+    'Tensor.dim': 'int', 'Tensor.nelement': 'int', 'Tensor.element_size': 'int', 'Tensor.tolist': 'Any',
+    'Tensor.is_floating_point': 'bool', 'Tensor.numpy': 'Any', 'Tensor.backward': 'None', 'Tensor.device': 'adze.device',
+    'Tensor.split': 'tuple[Tensor, ...]', 'Tensor.chunk': 'tuple[Tensor, ...]',
+    'Tensor.unbind': 'tuple[Tensor, ...]', 'Tensor.register_hook': 'RemovableHandle',
     'Tensor.register_post_accumulate_grad_hook': 'RemovableHandle', '__contains__': 'bool', '__len__': 'int',
     '__repr__': 'str', '__format__': 'str', '__setitem__': 'None', '__delitem__': 'None', '__init__': 'None', '__new__': 'Self',
     '__setattr__': 'None', '__delattr__': 'None', '__iter__': 'Iterator[Any]', '__getattr__': 'Any', '__array__': 'Any',
-    '__reduce__': 'Any', '__deepcopy__': 'Any', '__copy__': 'Any', '__call__': 'Any', '__enter__': 'Any', '__exit__': 'None',
-    'backward': 'Any', 'grad': 'Any', 'set_grad_enabled': 'None', 'is_grad_enabled': 'bool', 'gradcheck': 'bool',
-    'gradgradcheck': 'bool', 'is_tensor': 'bool', 'numel': 'int', 'is_floating_point': 'bool', 'result_type': 'Any',
-    'aminmax': 'Any', 'var_mean': 'tuple[Tensor, Tensor]', 'std_mean': 'tuple[Tensor, Tensor]', 'meshgrid': 'tuple[Tensor, ...]',
-    'broadcast_tensors': 'tuple[Tensor, ...]', 'where': 'Any', 'load': 'Any', 'save': 'None', 'save_checkpoint': 'None',
+    '__reduce__': 'tuple[Any, ...]', '__deepcopy__': 'Self', '__copy__': 'Self', '__call__': 'Any', '__enter__': 'Self', '__exit__': 'None',
+    'Function.backward': 'Any', 'backward': 'Any', 'autograd.backward': 'None', 'func.grad': 'Callable[..., Any]', 'set_grad_enabled': 'None', 'is_grad_enabled': 'bool', 'gradcheck': 'bool',
+    'gradgradcheck': 'bool', 'is_tensor': 'bool', 'numel': 'int', 'is_floating_point': 'bool', 'result_type': 'dtype',
+    'aminmax': '_Pair', 'var_mean': 'tuple[Tensor, Tensor]', 'std_mean': 'tuple[Tensor, Tensor]', 'meshgrid': 'tuple[Tensor, ...]',
+    'broadcast_tensors': 'tuple[Tensor, ...]', 'load': 'Any', 'save': 'None', 'save_checkpoint': 'None',
     'load_checkpoint': 'dict[str, int]', 'onnx_load': 'Module', 'capture': 'Plan', 'Plan.run': 'None', 'Plan.output': 'Any',
     'Plan.run_batches': 'Any', 'odeint_events': 'tuple[Tensor, list[tuple[Tensor, Tensor]], int | None]',
     'Pretrained.forward': 'Output', 'Pretrained.save_pretrained': 'None', 'Tokenizer.__call__': 'dict[str, Tensor]',
     'Tokenizer.decode': 'str', 'Tokenizer.token': 'str', 'Tokenizer.id': 'int',
     'GGUF.tensors': 'dict[str, tuple[tuple[int, ...], str]]',
     'Plan.info': 'dict[str, Any]', 'Plan.write_c': 'None', 'Plan.write_onnx': 'None', 'scan': 'Any', 'cond': 'Any',
-    'while_loop': 'Any', 'vjp': 'Any', 'jvp': 'Any', 'jacobian': 'Any', 'jacobian_rows': 'Any', 'hessian': 'Any', 'hvp': 'Any',
+    'device.type': 'str',
     'odeint_event': 'tuple[Tensor, Tensor]', 'clip_grad_norm_': 'float', 'clip_grads': 'None', 'clip_grad_value_': 'None',
-    'vector_to_parameters': 'None', 'set_default_dtype': 'None', 'get_default_dtype': 'Any', 'eigh': 'Any', 'svd': 'Any',
-    'lstsq': 'Any', 'is_available': 'bool', 'type': 'Any', 'numel_of': 'int', 'from_pretrained': 'Any',
+    'vector_to_parameters': 'None', 'set_default_dtype': 'None', 'get_default_dtype': 'dtype', 'eigh': '_Eigh', 'svd': '_Svd',
+    'lstsq': '_Lstsq', 'is_available': 'bool', 'type': 'Any', 'numel_of': 'int', 'from_pretrained': 'Pretrained',
     'Module.forward': 'Any', 'Module.register_parameter': 'None', 'Module.register_buffer': 'None', 'Module.add_module': 'None',
     'Module.named_children': 'Iterator[tuple[str, Module]]', 'Module.children': 'Iterator[Module]',
     'Module.named_modules': 'Iterator[tuple[str, Module]]', 'Module.modules': 'Iterator[Module]',
@@ -79,16 +80,20 @@ RESULTS = {
     'Module.get_submodule': 'Module', 'Module.get_parameter': 'Parameter', 'Module.apply': 'Self', 'Module.train': 'Self',
     'Module.eval': 'Self', 'Module.requires_grad_': 'Self', 'Module.zero_grad': 'None', 'Module.to': 'Self',
     'Module.float': 'Self', 'Module.double': 'Self', 'Module.cpu': 'Self', 'state_dict': 'dict[str, Any]',
-    'load_state_dict': 'Any', 'extra_repr': 'str', 'register_forward_pre_hook': 'RemovableHandle',
+    'Module.load_state_dict': 'LoadResult', 'load_state_dict': 'None', 'extra_repr': 'str', 'register_forward_pre_hook': 'RemovableHandle',
     'register_forward_hook': 'RemovableHandle', 'register_full_backward_hook': 'RemovableHandle', 'train': 'Any',
-    'reset_parameters': 'None', 'forward': 'Any', '__getitem__': 'Any', 'append': 'Self', 'extend': 'Self', 'update': 'Any',
-    'keys': 'Any', 'values': 'Any', 'items': 'Any', 'step': 'Any', 'zero_grad': 'None', 'add_param_group': 'None',
+    'reset_parameters': 'None', 'forward': 'Any', '__getitem__': 'Any', 'append': 'Self', 'extend': 'Self', 'update': 'Any', 'ModuleDict.update': 'None',
+    'ModuleDict.keys': 'KeysView[str]', 'ModuleDict.values': 'ValuesView[Module]', 'ModuleDict.items': 'ItemsView[str, Module]',
+    'ParameterDict.keys': 'KeysView[str]', 'ParameterDict.values': 'ValuesView[Parameter]',
+    'ParameterDict.items': 'ItemsView[str, Parameter]', 'LRScheduler.step': 'None', 'step': 'Any', 'zero_grad': 'None', 'add_param_group': 'None',
     'get_last_lr': 'list[float]', 'last_epoch': 'int', 'apply': 'Any', 'remove': 'None', 'save_for_backward': 'None',
     'saved_tensors': 'tuple[Tensor, ...]', 'itemsize': 'int',
 }
 SELF_TENSOR = {'__getitem__': 'Tensor', '__iter__': 'Iterator[Tensor]', 'to': 'Tensor', 'type': 'Tensor', 'data': 'Tensor'}
-HEAD = ['# Made by bindings/python/stubs.py.', 'from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence',
-        'from os import PathLike', 'from typing import Any, Self']
+HEAD = ['# Made by bindings/python/stubs.py.', 'from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView',
+        'from os import PathLike', 'from typing import Any, Literal, NamedTuple, Self, overload']
+# Members of named tuples that are no tensors.
+MEMBERS = {'missing_keys': 'list[str]', 'unexpected_keys': 'list[str]'}
 
 
 def type_of(argument, default):
@@ -133,6 +138,10 @@ def function(f, owner='', indent=''):
     lines += [f'{indent}@{f.name}.setter'] if setter else []
     given = 'None' if setter else result(f, owner)
     other = '  # type: ignore[override]' if owner == 'Tensor' and not lines else '' # than the base class in C
+    several = OVERLOADS.get(f'{owner}.{f.name}', ())
+    if several:
+        return [line for i, (taken, made) in enumerate(several) for line in
+                (f'{indent}@overload{"" if i else other}', f'{indent}def {f.name}({taken}) -> {made}: ...')]
     return lines + [f'{indent}def {f.name}({parameters(f)}) -> {given}: ...{other}']
 
 
@@ -166,7 +175,8 @@ def methods_of_more(path):
         if isinstance(f, ast.FunctionDef) and any(ast.unparse(d) == '_method' for d in f.decorator_list):
             f.args.args[0].arg = 'self'
             f.decorator_list = []
-            lines += [line + '  # type: ignore[override]' for line in function(f)]
+            made = function(f, '_more')
+            lines += [re.sub(r'\binput: Tensor', 'self', line) + ('  # type: ignore[override]' if line in made[:1] else '') for line in made]
     for block in re.findall(r"for _name in \((.*?)\):", text, re.S)[:1]:
         lines += [f'def {name}_(self, *args: Any, **options: Any) -> Tensor: ...' for name in re.findall(r"'(\w+)'", block)]
     for block in re.findall(r"for _name, _other in \{(.*?)\}", text, re.S):
@@ -174,6 +184,14 @@ def methods_of_more(path):
     for name in ('new_tensor', 'new_full', 'new_empty', 'scatter', 'scatter_', 'divide', 'unfold'):
         lines.append(f'def {name}(self, *args: Any, **options: Any) -> Tensor: ...')
     return lines
+
+
+def named_tuples(tree):
+    """The classes that a file makes by collections.namedtuple."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == 'collections.namedtuple':
+            yield f'class {node.targets[0].id}(NamedTuple):'
+            yield from (f'    {name}: {MEMBERS.get(name, "Tensor")}' for name in ast.literal_eval(node.value.args[1]))
 
 
 def imports(tree):
@@ -201,12 +219,12 @@ def assigned(tree, factories):
             for target in node.targets:
                 names = target.elts if isinstance(target, ast.Tuple) else [target]
                 for n in names:
-                    if isinstance(n, ast.Name) and not n.id.startswith('_'):
+                    if isinstance(n, ast.Name) and not n.id.startswith('_') and 'namedtuple' not in ast.unparse(node.value):
                         yield f'def {n.id}(*args: Any, **options: Any) -> Tensor: ...' if factories else f'{n.id}: Any'
 
 
-def file(path, more=()):
-    """The stub of one file, with further lines."""
+def file(path, more=(), methods=()):
+    """The stub of one file, with further lines, and further lines of its classes."""
     tree = ast.parse(path.read_text(encoding='utf-8'))
     place = '.' * (2 if path.parent.name != 'adze' else 1)
     lines = HEAD + list(imports(tree))
@@ -216,18 +234,21 @@ def file(path, more=()):
               'Parameter': f'from {place}nn.parameter import Parameter', 'Optimizer': f'from {place}optim.optimizer import Optimizer',
               'Params': 'Params = Any', 'TensorDataset': f'from {place}utils.data import TensorDataset',
               'DataLoader': f'from {place}utils.data import DataLoader', 'Plan': f'from {place}_plan import Plan'}
-    body = []
+    wanted.update({'_Pair': f'from {place}_more import _Pair', 'adze': 'import adze'})
+    wanted['dtype'] = f'from {place}_dtype import dtype as dtype'
+    body = list(named_tuples(tree))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and shown(node.name) and node.name != '__getattr__':
             node.decorator_list = []
-            body += function(node)
+            body += function(node, path.stem)
         elif isinstance(node, ast.ClassDef) and not node.name.startswith('__'):
-            body += class_(node, methods_of_more(path.parent / '_more.py') if path.name == '_tensor.py' else ())
+            body += class_(node, methods)
     text = '\n'.join(body)
     if path.name == '_dtype.py': # whose names are those of types of Python
         return '\n'.join([*lines[:-1], 'class dtype(builtins.int):', '    @property',
                           '    def is_floating_point(self) -> builtins.bool: ...', '    @property',
                           '    def itemsize(self) -> builtins.int: ...', *DTYPES]) + '\n'
     defined = {node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    defined |= {n.targets[0].id for n in tree.body if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)}
     lines += [line for name, line in wanted.items() if re.search(rf'\b{name}\b', text) and name not in defined]
     return '\n'.join(lines + body + list(assigned(tree, path.name == '_factories.py')) + list(more)) + '\n'
