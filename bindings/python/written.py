@@ -57,7 +57,7 @@ RESULTS = {
     'Tensor.register_post_accumulate_grad_hook': 'RemovableHandle', '__contains__': 'bool', '__len__': 'int',
     '__repr__': 'str', '__format__': 'str', '__setitem__': 'None', '__delitem__': 'None', '__init__': 'None', '__new__': 'Self',
     '__setattr__': 'None', '__delattr__': 'None', '__iter__': 'Iterator[Any]', '__getattr__': 'Any', '__array__': 'Any',
-    '__reduce__': 'tuple[Any, ...]', '__deepcopy__': 'Self', '__copy__': 'Self', '__call__': 'Any', '__enter__': 'Self', '__exit__': 'None',
+    '__reduce__': 'tuple[Any, ...]', '__reduce_ex__': 'NoReturn', '__deepcopy__': 'Self', '__copy__': 'Self', '__call__': 'Any', '__enter__': 'Self', '__exit__': 'None',
     'Function.backward': 'Any', 'backward': 'Any', 'autograd.backward': 'None', 'func.grad': 'Callable[..., Any]', 'set_grad_enabled': 'None', 'is_grad_enabled': 'bool', 'gradcheck': 'bool',
     'gradgradcheck': 'bool', 'is_tensor': 'bool', 'numel': 'int', 'is_floating_point': 'bool', 'result_type': 'dtype',
     'aminmax': '_Pair', 'var_mean': 'tuple[Tensor, Tensor]', 'std_mean': 'tuple[Tensor, Tensor]', 'meshgrid': 'tuple[Tensor, ...]',
@@ -91,7 +91,7 @@ RESULTS = {
 }
 SELF_TENSOR = {'__getitem__': 'Tensor', '__iter__': 'Iterator[Tensor]', 'to': 'Tensor', 'type': 'Tensor', 'data': 'Tensor'}
 HEAD = ['# Made by bindings/python/stubs.py.', 'from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView',
-        'from os import PathLike', 'from typing import Any, Literal, NamedTuple, Self, overload']
+        'from os import PathLike', 'from typing import Any, Literal, NamedTuple, NoReturn, Self, overload']
 # Members of named tuples that are no tensors.
 MEMBERS = {'missing_keys': 'list[str]', 'unexpected_keys': 'list[str]'}
 

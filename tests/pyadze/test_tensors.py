@@ -442,6 +442,20 @@ class Ends(unittest.TestCase):
         self.assertNotEqual(hash(x), hash(adze.ones(2)))
         self.assertEqual({x: 1}[x], 1)
 
+    def test_where_of_a_tensor(self):
+        x = adze.tensor([1.0, -2.0])
+        self.assertEqual(x.where(x > 0, 0).tolist(), [1, 0])
+        self.assertEqual(x.where(adze.tensor([False, True]), adze.tensor([5.0, 6.0])).tolist(), [5, -2])
+        a, b, c = adze.tensor([True, False]), adze.tensor([False, True]), adze.tensor([False, False])
+        self.assertEqual(a.where(b, c).tolist(), [False, False]) # and not b where a is true
+        self.assertEqual(a.where(a, b).tolist(), [True, True])
+
+    def test_modules_are_not_pickled(self):
+        for module in (adze.nn.Linear(2, 3), adze.nn.Sequential(adze.nn.Linear(2, 3))):
+            with self.assertRaisesRegex(TypeError, 'modules are not pickled: adze.save'):
+                pickle.dumps(module)
+            self.assertEqual(len(copy.deepcopy(module).state_dict()), 2)
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -10,6 +10,8 @@ INSTEAD = {
     'jit': 'adze.capture(...).write_c(path) and write_onnx(path) write networks', 'grad_fn': 'x.is_leaf says whether an operator '
     'made the tensor', 'map_': 'use operators', 'share_memory_': 'use threads', 'is_cuda': 'adze computes on the processor',
     'once_differentiable': 'write the backward with operators of adze', 'amp': 'adze.set_matmul_precision chooses faster products',
+    'normal': 'write adze.randn(size) * std + mean', 'FloatTensor': 'adze.tensor makes one of numbers',
+    'LongTensor': 'adze.tensor(numbers, dtype=adze.int64) makes one of numbers',
     'storage': 'x.numpy() shares the memory', 'data_ptr': 'x.numpy() shares the memory', 'pin_memory': 'leave it out',
     'eig': 'adze has eigh, for symmetric matrices', 'eigvals': 'adze has eigvalsh, for symmetric matrices',
 }

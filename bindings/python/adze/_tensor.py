@@ -273,6 +273,11 @@ class Tensor(_adze.Tensor):
     def sub_(self, other, *, alpha=1):
         return _adze.sub_(self, other) if alpha == 1 else _adze.sub_scaled_(self, other, alpha)
 
+    def where(self, condition, other):
+        """The elements of this tensor where the condition is true, else those of other, a tensor or a number."""
+        from . import where
+        return where(condition, self, other)
+
     def masked_fill(self, mask, value):
         return _adze.masked_fill(self, mask, value)
 

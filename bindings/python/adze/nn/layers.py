@@ -122,6 +122,10 @@ class Layer(Module):
     def __repr__(self):
         return _adze.module_to_string(self._handle)
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f'{type(self).__name__}: modules are not pickled: adze.save(module, path) writes the state, and '
+                        'module.load_state_dict(adze.load(path)) reads it')
+
     def __deepcopy__(self, memo):
         made = type(self).__new__(type(self))
         made._adopt(_adze.module_copy(self._handle))

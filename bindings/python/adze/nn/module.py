@@ -50,7 +50,8 @@ class Module:
                 raise AttributeError(f'{type(self).__name__}.__init__ must call super().__init__() first')
             if name in found:
                 return found[name]
-        raise AttributeError(f'{type(self).__name__} has no attribute {name!r}')
+        why = ': adze computes on the processor' if name == 'cuda' else ''
+        raise AttributeError(f'{type(self).__name__} has no attribute {name!r}{why}')
 
     def __setattr__(self, name, value):
         store = self.__dict__
