@@ -337,6 +337,47 @@ NOINLINE void KERNEL(put_block)(
 #include "tensor/gemm/gemm_q8_0.kernel.h"
 #endif
 
+/* The sums of one row of x with rows c and c + 1 of four rows of B, which is stored in 16 bits.
+ * Such a product takes as long as reading B, and memory gives bytes that lie in order faster than
+ * those of four places in turn. So there is one pass over two rows, and what is prefetched lies in
+ * order, too. */
+INLINE void KERNEL(sum_two_in_order)(VEC kept[DOT_ROWS][4][REGS], const product *g,
+    const KERNEL(dots_block) * of, const int c, const int stored)
+{
+    enum { AHEAD = 4096 }; /* bytes that are prefetched, in the order of memory */
+    const int64_t end = g->k - g->k % GW, first = of->at + of->apart[c],
+                  second = of->at + of->apart[c + 1];
+    const char *fetched = (const char *)g->b + first * 2 + AHEAD;
+    VEC s[2][REGS];
+    int64_t p = 0;
+#define CLEAR(q) s[0][q] = s[1][q] = (VEC){ 0 };
+#define ADD(q, whole, lanes)                                                                       \
+    {                                                                                              \
+        const VEC v = KERNEL(load)(of->x + p + (q)*VW, whole, lanes);                              \
+        s[0][q] =                                                                                  \
+            VFMA(v, KERNEL(load_stored)(g->b, first + p + (q)*VW, whole, lanes, stored), s[0][q]); \
+        s[1][q] = VFMA(                                                                            \
+            v, KERNEL(load_stored)(g->b, second + p + (q)*VW, whole, lanes, stored), s[1][q]);     \
+    }
+#define ADD_WHOLE(q) ADD(q, true, VW)
+#define ADD_REST(q)  ADD(q, false, KERNEL(lanes_of)((int)(g->k - p), q))
+#define KEEP(q)      kept[0][c][q] = s[0][q], kept[0][c + 1][q] = s[1][q];
+    EACH_REG(CLEAR)
+    for (; p < end; p += GW, fetched += 2 * GW * 2) {
+        __builtin_prefetch(fetched);
+        EACH_REG(ADD_WHOLE)
+    }
+    if (p < g->k) {
+        EACH_REG(ADD_REST)
+    }
+    EACH_REG(KEEP)
+#undef CLEAR
+#undef ADD
+#undef ADD_WHOLE
+#undef ADD_REST
+#undef KEEP
+}
+
 /* The sums of a block of dot products. The registers of a group take turns: each passes over all of
  * k, because the sums of one fill the registers. If `fetch` is set, the first pass prefetches B,
  * because the processor stops at the end of each short row. */
@@ -345,6 +386,11 @@ INLINE void KERNEL(sum_vectors)(VEC kept[DOT_ROWS][4][REGS], const product *g,
 {
     const VEC zero = { 0 };
     const int64_t end = g->k - g->k % GW;
+    if (stored != 0 && rows == 1 && REGS > 1) {
+        KERNEL(sum_two_in_order)(kept, g, of, 0, stored);
+        KERNEL(sum_two_in_order)(kept, g, of, 2, stored);
+        return;
+    }
     for (int q = 0; q < REGS; ++q) {
         VEC s[DOT_ROWS][4];
         ADZI_UNROLLED_FOR(int r = 0; r < rows; ++r)

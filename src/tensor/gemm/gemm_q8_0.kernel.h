@@ -65,11 +65,54 @@ INLINE void KERNEL(add_blocks)(VEC kept[DOT_ROWS][4][REGS], const product *g,
     }
 }
 
+/* The sums of one row of x with rows c and c + 1 of four rows of B. Their blocks are prefetched in
+ * the order of memory, as in KERNEL(sum_two_in_order). */
+INLINE void KERNEL(add_two_in_order)(
+    VEC kept[DOT_ROWS][4][REGS], const product *g, const KERNEL(dots_block) * of, const int c)
+{
+    enum { AHEAD = 4096 }; /* bytes */
+    const uint8_t *first = (const uint8_t *)g->b + adzi_q8_0_offset(of->at + of->apart[c]);
+    const uint8_t *second = (const uint8_t *)g->b + adzi_q8_0_offset(of->at + of->apart[c + 1]);
+    const uint8_t *fetched = first + AHEAD;
+    const elem *x = of->x;
+    VEC s[2][REGS];
+    ADZI_UNROLLED_FOR(int q = 0; q < REGS; ++q)
+    {
+        s[0][q] = s[1][q] = (VEC){ 0 };
+    }
+    for (int64_t p = 0; p < g->k; p += ADZI_Q8_0_VALUES, x += ADZI_Q8_0_VALUES) {
+        const VEC scale = KERNEL(vload_scale)(first), other = KERNEL(vload_scale)(second);
+        __builtin_prefetch(fetched);
+        __builtin_prefetch(fetched + ADZI_Q8_0_BYTES);
+        ADZI_UNROLLED_FOR(int i = 0; i < ADZI_Q8_0_VALUES / VW; ++i)
+        {
+            const VEC v = VLOAD(x + i * VW);
+            s[0][i % REGS] =
+                VFMA(v, scale * KERNEL(vload_bytes)(first + 2 + i * VW), s[0][i % REGS]);
+            s[1][i % REGS] =
+                VFMA(v, other * KERNEL(vload_bytes)(second + 2 + i * VW), s[1][i % REGS]);
+        }
+        first += ADZI_Q8_0_BYTES;
+        second += ADZI_Q8_0_BYTES;
+        fetched += 2 * ADZI_Q8_0_BYTES;
+    }
+    ADZI_UNROLLED_FOR(int q = 0; q < REGS; ++q)
+    {
+        kept[0][c][q] = s[0][q];
+        kept[0][c + 1][q] = s[1][q];
+    }
+}
+
 /* The sums of a block of dot products, where B consists of blocks of Q8_0. One pass over B if the
  * registers hold all sums, else one for each register of a group. */
 INLINE void KERNEL(sum_blocks)(VEC kept[DOT_ROWS][4][REGS], const product *g,
     const KERNEL(dots_block) * of, const bool fetch, const int rows)
 {
+    if (rows == 1 && REGS > 1) {
+        KERNEL(add_two_in_order)(kept, g, of, 0);
+        KERNEL(add_two_in_order)(kept, g, of, 2);
+        return;
+    }
     if (rows * 4 * REGS <= BLOCK_SUMS) {
         KERNEL(add_blocks)(kept, g, of, 0, REGS, fetch, rows);
         return;
