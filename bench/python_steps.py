@@ -7,8 +7,9 @@ Both sides run the same text on one thread. A captured step is adze.capture agai
 law is a network of 6-32-32-6 in double, for one row, that Plan.write_c has written and ctypes calls, alone and with its
 Jacobian. PyTorch calls the network and torch.func; the faster one of jacrev and jacfwd counts. Times are those
 of the process, so that other work on the machine counts little. A ratio is that of the least times of all rounds. The
-last line is the time of one call on a tensor of four elements from Python, with all that it computes.
+same steps called from C are those of adze-bench, in turn with the others, where the build has it. The last line is the time of one call on a tensor of four elements from Python, with all that it computes.
 """
+import json
 import os
 import subprocess
 import sys
@@ -24,6 +25,10 @@ STEPS = {
            'torch.optim.SGD(model.parameters(), lr=0.01)', 5),
 }
 
+
+# adze-bench's command for the same step, with how many steps it takes the mean of.
+FROM_C = {'toy': 'toy --steps 200', 'mlp': 'mlp --steps 200', 'W3': 'ffn-step --threads 1 --steps 1'}
+REPEATED = 5
 
 LAWS = ('law', 'law with its Jacobian')
 
@@ -105,6 +110,13 @@ def time_of(step, count):
     return min(best) * 1e6
 
 
+def from_c(build, name, captured):
+    """The least of some means, because a worker's time is the least of its bursts."""
+    command = [os.path.join(build, 'bench/adze-bench'), *FROM_C[name].split(), '--json', *(['--captured'] if captured else [])]
+    return min(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)['cpu_us']
+               for _ in range(REPEATED))
+
+
 def call():
     import timeit
     import adze
@@ -118,18 +130,21 @@ def main():
     here = {**os.environ, 'PYTHONPATH': os.path.abspath(os.path.join(build, 'bindings/python'))}
 
     def measured(side, name):
+        if side.startswith('C'):
+            return from_c(build, name, side == 'C captured')
         python = other if side == 'torch' else sys.executable
         env = {**os.environ, 'OMP_NUM_THREADS': '1'} if side == 'torch' else here
         return float(subprocess.run([python, __file__, 'worker', side, name], env=env, check=True, capture_output=True,
                                     text=True).stdout)
+    c = ['C', 'C captured'] if os.path.exists(os.path.join(build, 'bench/adze-bench')) else []
     for name in (*STEPS, *LAWS):
-        sides = ['torch', 'exported'] if name in LAWS else ['torch', 'adze', 'captured']
+        sides = ['torch', 'exported'] if name in LAWS else ['torch', 'adze', 'captured', *c]
         least = dict.fromkeys(sides, float('inf'))
         for _ in range(rounds):
             for side in sides:
                 least[side] = min(least[side], measured(side, name))
         for side in sides[1:]:
-            print(f'{name:21} {side:9} {least["torch"] / least[side]:6.2f} times as fast; {least[side]:.2f} us, PyTorch '
+            print(f'{name:21} {side:10} {least["torch"] / least[side]:6.2f} times as fast; {least[side]:.2f} us, PyTorch '
                   f'{least["torch"]:.1f} us', flush=True)
     print('one call', subprocess.run([sys.executable, __file__, 'call'], env=here, check=True, capture_output=True,
                                      text=True).stdout.strip(), 'us')
