@@ -116,6 +116,27 @@ static adzi_attention_args arguments(const adzi_attention *at, adz_tensor *const
     return args;
 }
 
+/* Makes one query of each of several heads that share keys and values the queries of one item.
+ * Scores are computed for 16 queries at a time, so each head alone would take as long as all of
+ * them. A single query sees all keys under is_causal, too. Drawn dropout and the statistics for the
+ * backward lie by item, so such calls stay as they are. The bits are those of separate items. */
+static void join_heads(adzi_attention_args *g)
+{
+    const int last = g->batch_rank - 1;
+    if (g->l != 1 || g->drops || g->stats != NULL || last < 0 || g->batch[last] < 2 ||
+        g->k.batch[last] != 0 || g->v.batch[last] != 0) {
+        return;
+    }
+    adzi_attention_operand *const of_queries[] = { &g->q, &g->y, &g->mask };
+    for (int i = 0; i < 3; ++i) {
+        of_queries[i]->row = of_queries[i]->batch[last];
+    }
+    g->l = g->batch[last];
+    g->batch_size /= g->l;
+    g->batch_rank = last;
+    g->causal = false;
+}
+
 /* Elements of scratch memory that each worker of the forward has: q[GROUP, E], y[GROUP, Ev], a
  * block of v and a block of scores. See KERNEL(forward) in attention.kernel.c. */
 static int64_t forward_scratch(const adzi_attention_args *g)
@@ -403,7 +424,8 @@ static adz_tensor *attend(
     adzi_attention_args args = arguments(at, in, kept, state);
     args.y = operand_of(at, y);
     args.stats = call->record ? stats->data : NULL;
-    args.tasks = at->batch_size * ((at->l + ADZI_ATTENTION_GROUP - 1) / ADZI_ATTENTION_GROUP);
+    join_heads(&args);
+    args.tasks = args.batch_size * ((args.l + ADZI_ATTENTION_GROUP - 1) / ADZI_ATTENTION_GROUP);
     size_t scratch = take_scratch(&args, dtype, forward_scratch(&args));
     if (args.scratch == NULL) {
         return NULL;

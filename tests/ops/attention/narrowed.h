@@ -54,6 +54,48 @@ FACT(groups_of_heads_share_keys)
     }
 }
 
+/* One query of `heads` heads that share keys has the bits of heads with keys of their own. */
+static void check_single_query(
+    int64_t heads, int64_t groups, int64_t keys, adz_dtype dtype, adz_attention_options *o)
+{
+    adz_tensor *q = adz_to(drawn(1, ADZ_SHAPE(2, heads, 1, 5)), dtype);
+    adz_tensor *k = adz_to(drawn(2, ADZ_SHAPE(2, groups, keys, 5)), dtype);
+    adz_tensor *v = adz_to(drawn(3, ADZ_SHAPE(2, groups, keys, 3)), dtype);
+    o->enable_gqa = true;
+    adz_tensor *y = adz_scaled_dot_product_attention(q, k, v, o);
+    adz_tensor *recorded =
+        adz_scaled_dot_product_attention(adz_requires_grad_(adz_clone(q), true), k, v, o);
+    o->enable_gqa = false;
+    adz_tensor *expected =
+        adz_scaled_dot_product_attention(q, adz_repeat_interleave(k, heads / groups, 1),
+            adz_repeat_interleave(v, heads / groups, 1), o);
+    const size_t bytes = (size_t)adz_tensor_numel(y) * adz_dtype_size(dtype);
+    assert_memory_equal(adz_tensor_data(adz_contiguous(y)), adz_tensor_data(expected), bytes);
+    assert_memory_equal(
+        adz_tensor_data(adz_contiguous(recorded)), adz_tensor_data(expected), bytes);
+}
+
+FACT(single_queries_of_heads_that_share_keys_keep_their_bits)
+{
+    static const int64_t heads[][2] = { { 6, 1 }, { 6, 3 }, { 300, 1 }, { 4, 4 } };
+    static const int64_t keys[] = { 1, 63, 65, 200 };
+    for (int i = 0; i < 4 * 4 * 2; ++i) {
+        const int64_t *h = heads[i / 8], n = keys[i / 2 % 4];
+        const adz_dtype dtype = i % 2 == 0 ? ADZ_F32 : ADZ_F64;
+        adz_scope *scope = adz_scope_open();
+        adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+        check_single_query(h[0], h[1], n, dtype, &o);
+        o.is_causal = true;
+        o.attn_mask = adz_to(drawn(5, ADZ_SHAPE(2, h[0], 1, n)), dtype);
+        check_single_query(h[0], h[1], n, dtype, &o);
+        o.attn_mask = adz_gt_number(drawn(6, ADZ_SHAPE(2, 1, 1, n)), 0);
+        check_single_query(h[0], h[1], n, dtype, &o);
+        o.attn_mask = adz_gt_number(drawn(7, ADZ_SHAPE(2, h[0], 1, n)), 1); /* hides all of some */
+        check_single_query(h[0], h[1], n, dtype, &o);
+        adz_scope_close(scope);
+    }
+}
+
 FACT(other_heads_are_no_groups)
 {
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;

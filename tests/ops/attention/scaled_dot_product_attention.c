@@ -347,6 +347,7 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(bits_do_not_depend_on_the_number_of_threads),
     cmocka_unit_test(memory_grows_with_the_length_alone),
     cmocka_unit_test(groups_of_heads_share_keys),
+    cmocka_unit_test(single_queries_of_heads_that_share_keys_keep_their_bits),
     cmocka_unit_test(other_heads_are_no_groups),
     cmocka_unit_test(windows_hide_what_lies_before_them),
 };
