@@ -50,6 +50,7 @@ static const char modules[] =
 typedef struct {
     unsigned pooling;
     bool causal;
+    bool no_epsilon;
     const char *missing; /* a tensor that has another name */
 } file_kind;
 
@@ -71,7 +72,7 @@ static const char *write_gguf(adz_tensor *const *t, unsigned type, file_kind kin
         key(&w, numbers[i].name, 4);
         number(&w, numbers[i].value, 4);
     }
-    key(&w, "bert.attention.layer_norm_epsilon", 6);
+    key(&w, kind.no_epsilon ? "general.ratio" : "bert.attention.layer_norm_epsilon", 6);
     put(&w, &eps, 4);
     key(&w, "bert.attention.causal", 7);
     number(&w, kind.causal, 1);
@@ -154,6 +155,8 @@ static void other_files_are_refused(void **state)
         expect_error(ADZ_ERR_UNSUPPORTED, "bert.pooling_type is 3");
         assert_null(adz_pretrained_open(write_gguf(t, 0, (file_kind){ .causal = true }), NULL));
         expect_error(ADZ_ERR_UNSUPPORTED, "bert.attention.causal is true");
+        assert_null(adz_pretrained_open(write_gguf(t, 0, (file_kind){ .no_epsilon = true }), NULL));
+        expect_error(ADZ_ERR_FORMAT, "there is no bert.attention.layer_norm_epsilon");
         const file_kind no_types = { .missing = "token_types.weight" };
         assert_null(adz_pretrained_open(write_gguf(t, 0, no_types), NULL));
         expect_error(ADZ_ERR_UNSUPPORTED, "there is no tensor token_types.weight");

@@ -39,27 +39,28 @@ static const gguf_names bert_layer[] = { { "attention.self.query.", "attn_q." },
     { "attention.output.LayerNorm.", "attn_output_norm." }, { "intermediate.dense.", "ffn_up." },
     { "output.dense.", "ffn_down." }, { "output.LayerNorm.", "layer_output_norm." } };
 
-static const gguf_entry values[] = { { "embedding_length", "hidden_size", false },
-    { "feed_forward_length", "intermediate_size", false },
-    { "block_count", "num_hidden_layers", false },
-    { "attention.head_count", "num_attention_heads", false },
-    { "attention.head_count_kv", "num_key_value_heads", false },
-    { "attention.key_length", "head_dim", false },
-    { "context_length", "max_position_embeddings", false },
-    { "attention.layer_norm_rms_epsilon", "rms_norm_eps", true },
-    { "rope.freq_base", "rope_theta", true } };
+static const gguf_entry values[] = { { "embedding_length", "hidden_size", GGUF_WHOLE },
+    { "feed_forward_length", "intermediate_size", GGUF_WHOLE },
+    { "block_count", "num_hidden_layers", GGUF_WHOLE },
+    { "attention.head_count", "num_attention_heads", GGUF_WHOLE },
+    { "attention.head_count_kv", "num_key_value_heads", GGUF_WHOLE },
+    { "attention.key_length", "head_dim", GGUF_WHOLE },
+    { "context_length", "max_position_embeddings", GGUF_WHOLE },
+    { "attention.layer_norm_rms_epsilon", "rms_norm_eps", GGUF_NEEDED_REAL },
+    { "rope.freq_base", "rope_theta", GGUF_REAL } };
 
-static const gguf_entry gpt2_values[] = { { "embedding_length", "n_embd", false },
-    { "feed_forward_length", "n_inner", false }, { "block_count", "n_layer", false },
-    { "attention.head_count", "n_head", false }, { "context_length", "n_positions", false },
-    { "attention.layer_norm_epsilon", "layer_norm_epsilon", true } };
+static const gguf_entry gpt2_values[] = { { "embedding_length", "n_embd", GGUF_WHOLE },
+    { "feed_forward_length", "n_inner", GGUF_WHOLE }, { "block_count", "n_layer", GGUF_WHOLE },
+    { "attention.head_count", "n_head", GGUF_WHOLE },
+    { "context_length", "n_positions", GGUF_WHOLE },
+    { "attention.layer_norm_epsilon", "layer_norm_epsilon", GGUF_NEEDED_REAL } };
 
-static const gguf_entry bert_values[] = { { "embedding_length", "hidden_size", false },
-    { "feed_forward_length", "intermediate_size", false },
-    { "block_count", "num_hidden_layers", false },
-    { "attention.head_count", "num_attention_heads", false },
-    { "context_length", "max_position_embeddings", false },
-    { "attention.layer_norm_epsilon", "layer_norm_eps", true } };
+static const gguf_entry bert_values[] = { { "embedding_length", "hidden_size", GGUF_WHOLE },
+    { "feed_forward_length", "intermediate_size", GGUF_WHOLE },
+    { "block_count", "num_hidden_layers", GGUF_WHOLE },
+    { "attention.head_count", "num_attention_heads", GGUF_WHOLE },
+    { "context_length", "max_position_embeddings", GGUF_WHOLE },
+    { "attention.layer_norm_epsilon", "layer_norm_eps", GGUF_NEEDED_REAL } };
 
 static const char *const others[] = { "attention.value_length", "rope.dimension_count",
     "rope.scaling.type", "rope.scaling.factor", "vocab_size", NULL };

@@ -9,10 +9,14 @@
 /** Names in transformers and in GGUF files. */
 typedef const char *const gguf_names[2];
 
+/** Kinds of values. A file without one that is needed is refused, because the default of
+ * config.json may be another one. */
+typedef enum gguf_number { GGUF_WHOLE, GGUF_REAL, GGUF_NEEDED_REAL } gguf_number;
+
 /** A value ARCHITECTURE.NAME, and the entry of config.json that it is. */
 typedef struct gguf_entry {
     const char *name, *entry;
-    bool real;
+    gguf_number number;
 } gguf_entry;
 
 /** An architecture. */

@@ -258,13 +258,17 @@ static bool add_values(const models_weights *w, gguf_model *m, json_t *config)
         int64_t number;
         double real;
         if (adz_gguf_kind_of(m->file, key_of(key, m, of->name)) == ADZ_GGUF_KIND_NONE) {
+            if (of->number == GGUF_NEEDED_REAL) {
+                adz_error_format(w->op, ADZ_ERR_FORMAT, "%s: there is no %s", w->file, key);
+                return false;
+            }
             continue;
         }
-        if (of->real ? !finite_real(w, m, key, &real)
-                     : adz_gguf_integer(m->file, key, &number) != ADZ_OK) {
+        if (of->number != GGUF_WHOLE ? !finite_real(w, m, key, &real)
+                                     : adz_gguf_integer(m->file, key, &number) != ADZ_OK) {
             return false;
         }
-        json_t *value = of->real ? json_real(real) : json_integer(number);
+        json_t *value = of->number != GGUF_WHOLE ? json_real(real) : json_integer(number);
         if (json_object_set_new(config, of->entry, value) != 0) {
             return false;
         }
