@@ -7,7 +7,8 @@ Both sides run the same text on one thread. A captured step is adze.capture agai
 law is a network of 6-32-32-6 in double, for one row, that Plan.write_c has written and ctypes calls, alone and with its
 Jacobian. PyTorch calls the network and torch.func; the faster one of jacrev and jacfwd counts. Times are those
 of the process, so that other work on the machine counts little. A ratio is that of the least times of all rounds. The
-same steps called from C are those of adze-bench, in turn with the others, where the build has it. The last line is the time of one call on a tensor of four elements from Python, with all that it computes.
+sides C and C captured are the same steps of adze-bench, in turn with the others, if the build has that program. The last
+line is the time of one call on a tensor of four elements from Python, with all that it computes.
 """
 import json
 import os

@@ -108,7 +108,8 @@ adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state_dict
     return ADZ_OK;
 }
 
-/* JSON has no number for these, so they are texts, which C's and Python's functions read and write.
+/* The texts that stand for numbers which JSON does not have. C's strtod and Python's float read
+ * them.
  */
 static const char *const not_finite[] = { "inf", "-inf", "nan" };
 
@@ -119,6 +120,8 @@ static json_t *number_json(double value)
                            : json_string(not_finite[value < 0]);
 }
 
+/* Reads a number, a bool, or the text of a number that is not finite. False if it is none of them.
+ */
 static bool number_of(const json_t *item, double *value)
 {
     const double values[] = { INFINITY, -INFINITY, NAN };

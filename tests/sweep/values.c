@@ -235,7 +235,8 @@ static void make_room(const param *p, size_t choice, arg *a)
     if (choice == 0) {
         size_t bytes = p->extra > 0 ? p->extra : ROOM * sizeof(double);
         /* The results of a scan lie behind its carries, and each count may be as large as ROOM. */
-        a->v.p = call_memory(p->gives == KIND_TENSOR ? 2 * bytes : bytes);
+        const bool of_loop = p->gives == KIND_TENSOR && strcmp(p->name, "results") == 0;
+        a->v.p = call_memory(of_loop ? 2 * bytes : bytes);
         a->length = a->room = p->extra > 0 ? bytes : ROOM;
     }
 }
