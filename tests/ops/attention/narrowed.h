@@ -54,25 +54,29 @@ FACT(groups_of_heads_share_keys)
     }
 }
 
-/* One query of `heads` heads that share keys has the bits of heads with keys of their own. */
+/* One query of `heads` heads that share keys has the bits of heads with keys of their own, recorded
+ * or not, and the same gradient. */
 static void check_single_query(
     int64_t heads, int64_t groups, int64_t keys, adz_dtype dtype, adz_attention_options *o)
 {
     adz_tensor *q = adz_to(drawn(1, ADZ_SHAPE(2, heads, 1, 5)), dtype);
     adz_tensor *k = adz_to(drawn(2, ADZ_SHAPE(2, groups, keys, 5)), dtype);
     adz_tensor *v = adz_to(drawn(3, ADZ_SHAPE(2, groups, keys, 3)), dtype);
+    adz_tensor *leaf = adz_requires_grad_(adz_clone(q), true);
     o->enable_gqa = true;
     adz_tensor *y = adz_scaled_dot_product_attention(q, k, v, o);
-    adz_tensor *recorded =
-        adz_scaled_dot_product_attention(adz_requires_grad_(adz_clone(q), true), k, v, o);
+    adz_tensor *recorded = adz_scaled_dot_product_attention(leaf, k, v, o);
     o->enable_gqa = false;
     adz_tensor *expected =
-        adz_scaled_dot_product_attention(q, adz_repeat_interleave(k, heads / groups, 1),
+        adz_scaled_dot_product_attention(leaf, adz_repeat_interleave(k, heads / groups, 1),
             adz_repeat_interleave(v, heads / groups, 1), o);
     const size_t bytes = (size_t)adz_tensor_numel(y) * adz_dtype_size(dtype);
     assert_memory_equal(adz_tensor_data(adz_contiguous(y)), adz_tensor_data(expected), bytes);
     assert_memory_equal(
         adz_tensor_data(adz_contiguous(recorded)), adz_tensor_data(expected), bytes);
+    adz_tensor *up = adz_to(drawn(4, ADZ_SHAPE(2, heads, 1, 3)), dtype);
+    assert_true(adz_equal(
+        gradient_of(adz_mul(recorded, up), leaf), gradient_of(adz_mul(expected, up), leaf)));
 }
 
 FACT(single_queries_of_heads_that_share_keys_keep_their_bits)
