@@ -89,7 +89,7 @@ static language_model small_model(const options *o)
 /* Encodes the prompts, padded on the left. Ends the program for a prompt that is empty or too long
  * for the model. */
 static adz_encoding encode(
-    const language_model *m, const options *o, const adz_text *texts, size_t n, size_t first)
+    const language_model *m, const options *o, const adz_text *texts, size_t n)
 {
     adz_pretrained_encode_options e = ADZ_PRETRAINED_ENCODE_OPTIONS;
     e.truncation = ADZ_TRUNCATION_NONE;
@@ -102,7 +102,7 @@ static adz_encoding encode(
         adz_tensor_data_i64(adz_sum(encoding.attention_mask, ADZ_DIMS(1), ADZ_DROPDIM));
     for (size_t i = 0; i < n; ++i) {
         if (counts[i] == 0) {
-            fail("prompt %zu has no tokens, so there is nothing to go on with", first + i + 1);
+            fail("prompt %zu has no tokens, so there is nothing to go on with", i + 1);
         }
     }
     if (m->positions > 0 && columns + o->tokens > m->positions) {
@@ -141,30 +141,23 @@ static void generate(const language_model *m, const options *o, adz_generator *g
     adz_generate(m->module, prompt->input_ids, &g);
 }
 
-/* Writes all texts, as one batch. A GPT-2 knows no padding, so it gets them one by one. */
+/* Writes all texts, as one batch. */
 static void write_texts(const language_model *m, const options *o, const prompts *p)
 {
-    const bool alone = strcmp(adz_module_name(m->module), "GPT2LMHeadModel") == 0;
-    const size_t size = alone ? 1 : p->count;
     adz_generator *generator = adz_generator_new((uint64_t)o->seed);
     writer w = begin_writing();
-    double before = 0, after = 0;
-    int64_t read = 0, made = 0;
-    for (size_t from = 0; from < p->count; from += size) {
-        adz_scope *scope = adz_scope_open();
-        const adz_encoding prompt = encode(m, o, p->texts + from, size, from);
-        read += (int64_t)adz_item(adz_sum(prompt.attention_mask, ADZ_ALL_DIMS, ADZ_DROPDIM));
-        const double began = seconds_now();
-        write_batch(&w, p->texts + from, size);
-        generate(m, o, generator, &prompt, &w);
-        end_batch(&w);
-        before += w.first - began;
-        after += w.last - w.first;
-        made += w.tokens;
-        w.tokens = 0;
-        adz_scope_close(scope);
-    }
+    adz_scope *scope = adz_scope_open();
+    const adz_encoding prompt = encode(m, o, p->texts, p->count);
+    const int64_t read =
+        (int64_t)adz_item(adz_sum(prompt.attention_mask, ADZ_ALL_DIMS, ADZ_DROPDIM));
+    const double began = seconds_now();
+    write_batch(&w, p->texts, p->count);
+    generate(m, o, generator, &prompt, &w);
+    end_batch(&w);
+    adz_scope_close(scope);
     adz_generator_free(&generator);
+    const double before = w.first - began, after = w.last - w.first;
+    const int64_t made = w.tokens;
     const int64_t later = made - (int64_t)p->count; /* without each text's first token */
     char speed[64] = "";
     if (later > 0 && after > 0) {

@@ -147,8 +147,6 @@ def inputs_of(model):
     mask = torch.ones(B, T, dtype=torch.int64)
     mask[1, T - 2:] = 0
     inputs = {'input_ids': ids, 'attention_mask': mask}
-    if config.model_type == 'gpt2': # adze's GPT-2 hides no tokens
-        del inputs['attention_mask']
     if hasattr(model, 'lm_head'):
         inputs['labels'] = ids.clone()
     else:
@@ -179,6 +177,30 @@ def check(program, name, make, golden):
         print(f'{name}: f32 within {worst[False]:.1e}, f64 within {worst[True]:.1e}, saved and read')
         if golden:
             write_golden(pathlib.Path(golden) / name, path, inputs, expected)
+            if name == 'gpt2':
+                save_file(generated(model), pathlib.Path(golden) / name / 'generated.safetensors')
+
+
+def generated(model):
+    """Tokens with which greedy generation goes on with texts of 7, 4 and 2 tokens, and the texts padded on either side."""
+    generator = torch.Generator().manual_seed(3)
+    texts = [torch.randint(3, model.config.vocab_size, (n,), generator=generator) for n in (7, 4, 2)]
+    out = {}
+    for side in ('left', 'right'):
+        at = [(slice(T - len(t), T) if side == 'left' else slice(0, len(t))) for t in texts]
+        ids, mask = torch.zeros(3, T, dtype=torch.int64), torch.zeros(3, T, dtype=torch.int64)
+        for row, (where, text) in enumerate(zip(at, texts)):
+            ids[row, where], mask[row, where] = text, 1
+        out.update({side + '.input_ids': ids, side + '.attention_mask': mask})
+    model = model.double()
+    options = dict(max_new_tokens=12, do_sample=False, eos_token_id=None, pad_token_id=0)
+    ids, mask = out['left.input_ids'], out['left.attention_mask']
+    with torch.no_grad():
+        out['tokens'] = model.generate(ids, attention_mask=mask, **options)[:, T:].contiguous()
+        alone = torch.cat([model.generate(t[None], **options)[:, len(t):] for t in texts])
+    if not torch.equal(alone, out['tokens']):
+        sys.exit('transformers goes on with padded texts in another way than with each of them')
+    return out
 
 
 def write_golden(folder, path, inputs, expected):

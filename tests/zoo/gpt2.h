@@ -114,7 +114,10 @@ void every_element_of_the_mask_counts(void **state);
 void masks_have_shapes(void **state);
 void dropout_of_attention_keeps_the_mean(void **state);
 void a_wrong_past_is_refused(void **state);
+void masks_hide_tokens(void **state);
+void masks_cover_the_past(void **state);
+void skip_init_leaves_weights_out(void **state);
 
-extern const struct CMUnitTest gpt2_facts[20];
+extern const struct CMUnitTest gpt2_facts[23];
 
 #endif

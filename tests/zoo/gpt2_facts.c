@@ -442,13 +442,16 @@ static void the_smallest_parts_are_made(void **state)
     expect_error(ADZ_ERR_DTYPE, "adz_gpt2_attention_new: parameters are float32 or float64");
 }
 
-const struct CMUnitTest gpt2_facts[20] = {
+const struct CMUnitTest gpt2_facts[23] = {
     TEST(conv1d_starts_as_in_gpt2),
     TEST(conv1d_takes_any_rank),
     TEST(a_past_continues),
     TEST(another_mask_counts),
     TEST(every_element_of_the_mask_counts),
     TEST(masks_have_shapes),
+    TEST(masks_hide_tokens),
+    TEST(masks_cover_the_past),
+    TEST(skip_init_leaves_weights_out),
     TEST(the_smallest_parts_are_made),
     TEST(a_block_and_a_model_are_their_parts),
     TEST(a_wrong_past_is_refused),

@@ -25,8 +25,7 @@
  *
  * and returns "logits" [B, L or T, V] and "last_hidden_state" [B, T, D].
  *
- * GPT2LMHeadModel is the network of adze/zoo/gpt2.h. Its call takes and returns the same, but its
- * attention_mask may hide nothing.
+ * GPT2LMHeadModel is the network of adze/zoo/gpt2.h. Its call takes and returns the same.
  *
  * Encoders: BertModel (BERT, MiniLM), RobertaModel, DistilBertModel. A call takes "input_ids"
  * i64[B, T], and may take "attention_mask" [B, T], "token_type_ids" i64[B, T] and "position_ids"
@@ -52,11 +51,10 @@ typedef struct adz_pretrained_options {
     bool as_stored;  /**< whether the weights of linear layers and tables stay f16, bf16 or Q8_0
                           where the files have them so, and are multiplied from there: 2 or 1.06
                           bytes each, and at no time more. Results have the bits of weights that
-                          were widened. Biases and normalisations become f32. GPT-2 takes more: it
-                          is made in f32 first, and Q8_0 of its projections becomes f32, because
-                          GGUF files have them transposed. It needs the dtype ADZ_F32. False,
-                          because such weights cannot be trained, and a program that trains all of
-                          a network gets one that it can train */
+                          were widened. Biases and normalisations become f32, and so do GPT-2's
+                          projections in Q8_0, because GGUF files have them transposed. It needs
+                          the dtype ADZ_F32. False, because such weights cannot be trained, and a
+                          program that trains all of a network gets one that it can train */
     bool map;        /**< whether the files are mapped into memory and not copied. Weights that need
                           no conversion are read from the file when they are first used. Changes
                           of them stay private, and nobody may change or shorten the files while
@@ -86,7 +84,7 @@ ADZ_API void adz_pretrained_options_init(adz_pretrained_options *options, size_t
  * config.json that would change the results and that adze does not know is an error that names it.
  * So is a tensor that is missing, that has another shape than the configuration says, or that
  * belongs to no part of the model. The model takes the memory of the tensors that are in the files,
- * and no other, except that each layer of GPT-2 has a mask of n_positions^2 numbers in f32 or f64.
+ * and no other.
  *
  * @param folder   with config.json and the weights; or the path of a GGUF file of the architecture
  *                 llama, qwen2, qwen3, gpt2 or bert, which ends in .gguf

@@ -152,6 +152,11 @@ typedef struct adz_gpt2_options {
                                   which the reference has no layer for */
     double resid_pdrop; /**< probability of zeroing a result of attention or of the feed-forward
                            network, in [0, 1]; 0, which the reference has no layer for */
+    bool skip_init;     /**< whether the weights of Conv1D and of the tables are made as [0, 0], and
+                           the masks are left out. The program replaces those weights, by
+                           adz_module_set_parameter or adz_module_set_child, before the first call.
+                           Use it for weights of a file: nothing is drawn, and they may be in half
+                           precision. False. See torch.nn.utils.skip_init */
 } adz_gpt2_options;
 
 /** The defaults. */
@@ -161,7 +166,7 @@ typedef struct adz_gpt2_options {
             ADZ_MEMBER(n_positions, 1024), ADZ_MEMBER(n_ctx, 1024), ADZ_MEMBER(n_embd, 768),       \
             ADZ_MEMBER(n_layer, 12), ADZ_MEMBER(n_head, 12), ADZ_MEMBER(layer_norm_epsilon, 1e-5), \
             ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(embd_pdrop, 0), ADZ_MEMBER(generator, NULL),    \
-            ADZ_MEMBER(attn_pdrop, 0), ADZ_MEMBER(resid_pdrop, 0)                                  \
+            ADZ_MEMBER(attn_pdrop, 0), ADZ_MEMBER(resid_pdrop, 0), ADZ_MEMBER(skip_init, false)    \
     }
 
 /**
@@ -180,7 +185,8 @@ ADZ_API void adz_gpt2_options_init(adz_gpt2_options *options, size_t size);
  * x and y are [..., n_embd].
  *
  * @param n_state  hidden features, 1 or more; blocks have 4 n_embd
- * @param options  n_embd, resid_pdrop, generator and dtype are read; NULL for the defaults
+ * @param options  n_embd, resid_pdrop, generator, dtype and skip_init are read; NULL for the
+ *                 defaults
  * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
  * or ADZ_ERR_MEMORY recorded
  */
@@ -191,19 +197,22 @@ ADZ_API adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *op
  * went before.
  *
  *     q, k, v = c_attn(x) in heads;  k, v = past k and v, then these;
- *     s = q k^T, over sqrt(D / H) if scale, and -1e10 where the key comes later than the query;
+ *     s = q k^T, over sqrt(D / H) if scale, and -1e10 where the key comes later than the query or
+ *         attention_mask hides it;
  *     y = dropout(c_proj(dropout(softmax(s)) v)), by resid_pdrop and attn_pdrop
  *
- * The call takes x[B, T, D] and, second or as "past", past[2, B, H, P, D/H], keys first; it gives
- * y[B, T, D] and "present"[2, B, H, P + T, D/H], without a past a view of c_attn's result. The mask
- * is the buffer bias[1, 1, n_ctx, n_ctx].
+ * The call takes x[B, T, D]; second or as "past", past[2, B, H, P, D/H], keys first; and third or
+ * as "attention_mask", a bool mask that expands to [B, H, T, P + T] and is true for keys that
+ * count. It gives y[B, T, D] and "present"[2, B, H, P + T, D/H], without a past a view of c_attn's
+ * result. What a query gets whose keys are all hidden is not defined. The buffer bias[1, 1, n_ctx,
+ * n_ctx] hides later keys; with skip_init there is no buffer, and they are hidden all the same.
  *
  * @param nx       features D, 1 or more, divided by n_head
  * @param n_ctx    the longest P + T, 1 or more
  * @param scale    whether scores are divided by the root of a head's width (the reference's
  *                 default: false; its model says true)
- * @param options  n_head, attn_pdrop, resid_pdrop, generator and dtype are read; NULL for the
- *                 defaults
+ * @param options  n_head, attn_pdrop, resid_pdrop, generator, dtype and skip_init are read; NULL
+ * for the defaults
  * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
  * or ADZ_ERR_MEMORY recorded
  */
@@ -220,8 +229,8 @@ ADZ_API adz_module *adz_gpt2_attention_new(
  * @param n_ctx    the longest text, past included, 1 or more
  * @param scale    whether scores are divided by the root of a head's width (the reference's
  *                 default: false; its model says true)
- * @param options  n_embd, n_head, layer_norm_epsilon, attn_pdrop, resid_pdrop, generator and dtype
- *                 are read; NULL for the defaults
+ * @param options  n_embd, n_head, layer_norm_epsilon, attn_pdrop, resid_pdrop, generator, dtype and
+ *                 skip_init are read; NULL for the defaults
  * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
  * or ADZ_ERR_MEMORY recorded
  */
@@ -234,7 +243,9 @@ ADZ_API adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2
  *
  * Arguments, by position or by name: "input_ids"[..., T] of integers; "position_ids"[..., T],
  * counted from the length of the past where left out; "token_type_ids"[..., T], no term where left
- * out; "past.0", "past.1", ...: for each block the present of an earlier call, all or none.
+ * out; "past.0", "past.1", ...: for each block the present of an earlier call, all or none;
+ * "attention_mask"[..., P + T], bool or numbers, true or not 0 for tokens that count. A mask moves
+ * no positions: with padding on the left, give position_ids that count the tokens of each text.
  * Results: y[..., T, D] and "present.0", "present.1", ... The tables start with the initial values
  * of adz_embedding_new. Each block draws its own weights. With an embd_pdrop, the sum of the
  * embeddings goes through the child drop, as in GPT-2's own code.
@@ -251,10 +262,11 @@ ADZ_API adz_module *adz_gpt2_model_new(const adz_gpt2_options *options);
  *     logits = y wte^T;  loss = mean cross entropy of logits and labels
  *
  * Arguments, by position or by name: those of adz_gpt2_model_new with "lm_labels"[..., T] before
- * the past. Results: without labels "logits"[..., T, V] and "present.0", "present.1", ...; with
- * labels the scalar "loss" alone, in which labels of -1 do not count. Labels are not shifted: the
- * label of a position is the token after it. The children are transformer and lm_head; wte.weight
- * of the one is decoder.weight of the other, listed once and saved under both names.
+ * the past, so "attention_mask" is still the last one. Results: without labels "logits"[..., T, V]
+ * and "present.0", "present.1", ...; with labels the scalar "loss" alone, in which labels of -1 do
+ * not count. Labels are not shifted: the label of a position is the token after it. The children
+ * are transformer and lm_head; wte.weight of the one is decoder.weight of the other, listed once
+ * and saved under both names.
  *
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE

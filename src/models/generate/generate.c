@@ -238,8 +238,8 @@ static bool put(generation *g, const char *name, adz_tensor *t)
 }
 
 /* Whether a row that has not ended has a column that does not count. Without one the mask and the
- * positions are what the model takes by itself, and GPT-2 has no masks. Nothing reads the logits of
- * a row that has ended. */
+ * positions are what the model takes by itself. Nothing reads the logits of a row that has ended.
+ */
 static bool has_padding(const generation *g)
 {
     bool all = true;

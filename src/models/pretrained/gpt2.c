@@ -3,19 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adze/nn/containers.h"
 #include "adze/ops/convert.h"
-#include "adze/ops/reduction.h"
+#include "adze/ops/index.h"
 #include "adze/ops/shape.h"
-#include "adze/random.h"
 #include "adze/zoo/gpt2.h"
 #include "pretrained/cache.h"
 #include "pretrained/gpt2.h"
 #include "pretrained/families.h"
-
-/* Each block of the stack has a mask of n_positions^2 numbers, which the file does not show. All
- * masks together may have MOST_MASKED numbers, five times as many as those of GPT-2 XL (48 layers,
- * 1024 positions). */
-enum { MOST_POSITIONS = 8192, MOST_MASKED = 1 << 28 };
 
 /* ---- the configuration ---------------------------------------------------------------------- */
 
@@ -27,8 +22,7 @@ typedef struct {
 
 static const adz_field rows[] = {
     MODELS_SIZE(gpt2_config, vocab_size),
-    ADZ_FIELD(gpt2_config, n_positions, .value = 0, ADZ_CLOSED(1, MOST_POSITIONS),
-        .hint = "the configuration says it, and each layer has a mask of its square"),
+    MODELS_SIZE(gpt2_config, n_positions),
     MODELS_SIZE(gpt2_config, n_embd),
     ADZ_FIELD(gpt2_config, n_layer, .value = -1, ADZ_CLOSED(0, MODELS_MOST_LAYERS - 1),
         .hint = "the configuration says it"),
@@ -70,13 +64,6 @@ static bool read_config(const models_json *config, gpt2_config *c)
             (long long)c->n_head, (long long)c->n_inner, (long long)c->n_embd);
         return false;
     }
-    if (c->n_layer * c->n_positions * c->n_positions > MOST_MASKED) {
-        adzi_models_json_fail(config, ADZ_ERR_UNSUPPORTED,
-            "has n_layer %lld and n_positions %lld: the masks of all layers, n_layer n_positions^2, "
-            "may have %d numbers",
-            (long long)c->n_layer, (long long)c->n_positions, MOST_MASKED);
-        return false;
-    }
     return true;
 }
 
@@ -87,22 +74,6 @@ enum { TRANSFORMER, LM_HEAD }; /* children */
 typedef struct {
     int64_t layers, heads, width;
 } lm_state;
-
-/* The stack knows no hidden tokens besides later ones. */
-static bool check_mask(adz_module *self, adz_tensor *mask, int64_t batch, int64_t keys)
-{
-    mask = adzi_models_key_mask(self, mask, batch, keys);
-    if (mask == NULL || models_is_none(mask)) {
-        return mask != NULL;
-    }
-    adz_tensor *least = adz_amin(adz_to(mask, ADZ_I64), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    if (least != NULL && adz_tensor_numel(mask) > 0 && adz_item_i64(least) == 0) {
-        adz_error_format(adz_module_name(self), ADZ_ERR_UNSUPPORTED,
-            "attention_mask hides tokens, which GPT-2 cannot; give sequences of one length");
-        return false;
-    }
-    return least != NULL;
-}
 
 /* The cache of a block with the positions it has, as the stack wants it: [2, B, H, P, E]. */
 static adz_tensor *past_of(adz_tensor *cache, int64_t layer, int64_t past)
@@ -137,13 +108,13 @@ static adz_status lm_call(adz_module *self, const adz_values *in, adz_values *ou
     }
     const int64_t batch = adz_tensor_size(ids, 0), length = adz_tensor_size(ids, 1);
     const adz_shape shape = ADZ_SHAPE(state->layers, 2, batch, state->heads, 0, state->width);
-    if (!adzi_models_check_cache(self, &cache, shape, length) ||
-        !check_mask(self, mask, batch, cache.seen + length)) {
+    if (!adzi_models_check_cache(self, &cache, shape, length)) {
         return adz_error_code();
     }
     adz_values *to = adz_values_new(), *from = adz_values_new();
     adz_status status = adz_values_add(to, "input_ids", ids);
     status = status == ADZ_OK ? adz_values_add(to, "position_ids", positions) : status;
+    status = status == ADZ_OK ? adz_values_add(to, "attention_mask", mask) : status;
     for (int64_t i = 0; i < state->layers && cache.seen > 0 && status == ADZ_OK; ++i) {
         char name[32];
         snprintf(name, sizeof name, "past.%lld", (long long)i);
@@ -181,83 +152,91 @@ adz_shape adzi_models_gpt2_cache_shape(const adz_module *module, int64_t batch, 
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-/* Whether the file has all weights of the stack, so that it has shown their memory before it is
- * asked for. */
-static bool check_weights(models_weights *w, const char *body, const gpt2_config *c)
+/* Parts of a block with weights: a Conv1D from `in` to `out` times n_embd features, or a norm of
+ * n_embd features, whose `in` is 0. */
+static const struct {
+    const char *name;
+    int64_t in, out;
+} parts[] = { { "ln_1", 0, 1 }, { "attn.c_attn", 1, 3 }, { "attn.c_proj", 1, 1 }, { "ln_2", 0, 1 },
+    { "mlp.c_fc", 1, 4 }, { "mlp.c_proj", 4, 1 } };
+
+/* Gives a Conv1D or a norm its weights PATH.weight and PATH.bias[out]; `in` is 0 for a norm. */
+static bool fill_part(
+    models_weights *w, adz_module *part, const char *path, int64_t in, int64_t out)
 {
-    const int64_t n = c->n_embd;
-    const struct {
-        const char *name;
-        adz_shape weight, bias;
-    } parts[] = { { "ln_1", ADZ_SHAPE(n), ADZ_SHAPE(n) },
-        { "attn.c_attn", ADZ_SHAPE(n, 3 * n), ADZ_SHAPE(3 * n) },
-        { "attn.c_proj", ADZ_SHAPE(n, n), ADZ_SHAPE(n) }, { "ln_2", ADZ_SHAPE(n), ADZ_SHAPE(n) },
-        { "mlp.c_fc", ADZ_SHAPE(n, 4 * n), ADZ_SHAPE(4 * n) },
-        { "mlp.c_proj", ADZ_SHAPE(4 * n, n), ADZ_SHAPE(n) } };
-    char path[MODELS_NAME], layer[MODELS_NAME];
+    if (part == NULL) {
+        return false;
+    }
+    adz_tensor *weight = in > 0 ? adzi_models_take_stored(w, path, "weight", ADZ_SHAPE(in, out))
+                                : adzi_models_take(w, path, "weight", ADZ_SHAPE(out));
+    adz_tensor *bias = weight != NULL ? adzi_models_take(w, path, "bias", ADZ_SHAPE(out)) : NULL;
+    return bias != NULL && adz_module_set_parameter(part, "weight", weight) != NULL &&
+           adz_module_set_parameter(part, "bias", bias) != NULL;
+}
+
+/* A block of the weights PATH.ln_1.weight and so on. */
+static adz_module *block_new(models_weights *w, const char *path, const adz_gpt2_options *o)
+{
+    adz_module *block = adz_gpt2_block_new(o->n_ctx, true, o);
+    char at[MODELS_NAME];
+    bool good = block != NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && good; ++i) {
+        good = fill_part(w, adz_module_get_child(block, parts[i].name),
+            adzi_models_join(at, path, parts[i].name), parts[i].in * o->n_embd,
+            parts[i].out * o->n_embd);
+    }
+    return adzi_models_or_free(good, block);
+}
+
+/* A table PATH.NAME.weight[count, n_embd]. */
+static adz_module *table_new(
+    models_weights *w, const char *path, const char *name, int64_t count, const adz_gpt2_options *o)
+{
+    char at[MODELS_NAME];
+    return adzi_models_table(w, adzi_models_join(at, path, name), count, o->n_embd, ADZ_NO_PADDING);
+}
+
+/* The stack with `layers` blocks. It is made without blocks and weights, and gets each when the
+ * file has shown those before it. */
+static adz_module *stack_new(
+    models_weights *w, const char *body, const adz_gpt2_options *o, int64_t layers)
+{
+    char path[MODELS_NAME], number[32];
+    adz_module *wte = table_new(w, body, "wte", o->vocab_size, o);
+    adz_module *stack = wte != NULL ? adz_gpt2_model_new(o) : NULL;
+    if (stack == NULL) {
+        adz_module_release(&wte);
+        return NULL;
+    }
     bool good =
-        adzi_models_check_weight(
-            w, adzi_models_join(path, body, "wte"), "weight", ADZ_SHAPE(c->vocab_size, n)) &&
-        adzi_models_check_weight(
-            w, adzi_models_join(path, body, "wpe"), "weight", ADZ_SHAPE(c->n_positions, n)) &&
-        adzi_models_check_weight(w, adzi_models_join(path, body, "ln_f"), "weight", ADZ_SHAPE(n)) &&
-        adzi_models_check_weight(w, adzi_models_join(path, body, "ln_f"), "bias", ADZ_SHAPE(n));
-    for (int64_t i = 0; i < c->n_layer && good; ++i) {
-        char number[32];
+        adz_module_set_child(stack, "wte", wte) != NULL &&
+        adz_module_set_child(stack, "wpe", table_new(w, body, "wpe", o->n_positions, o)) != NULL;
+    adz_module *blocks = adz_module_get_child(stack, "h");
+    for (int64_t i = 0; i < layers && good; ++i) {
         snprintf(number, sizeof number, "h.%lld", (long long)i);
-        adzi_models_join(layer, body, number);
-        for (size_t k = 0; k < sizeof parts / sizeof *parts && good; ++k) {
-            adzi_models_join(path, layer, parts[k].name);
-            good = adzi_models_check_weight(w, path, "weight", parts[k].weight) &&
-                   adzi_models_check_weight(w, path, "bias", parts[k].bias);
-        }
+        adz_module *block = block_new(w, adzi_models_join(path, body, number), o);
+        good = block != NULL && adz_module_list_append(blocks, block) != NULL;
     }
-    return good;
+    adzi_models_join(path, body, "ln_f");
+    good = good && fill_part(w, adz_module_get_child(stack, "ln_f"), path, 0, o->n_embd);
+    return adzi_models_or_free(good, stack);
 }
 
-/* Replaces the parameters of a module and of those below it by the weights of the file. */
-static bool replace(models_weights *w, adz_module *module, const char *path)
-{
-    for (size_t i = 0; i < adz_module_parameter_count(module); ++i) {
-        adz_tensor *own = adz_module_parameter_at(module, i);
-        const char *name = adz_module_parameter_name_at(module, i);
-        const bool stored = (adz_module_type_of(module)->half_parameters >> i & 1) != 0;
-        adz_tensor *t = models_is_none(own) ? own
-                        : stored ? adzi_models_take_stored(w, path, name, adz_tensor_shape(own))
-                                 : adzi_models_take(w, path, name, adz_tensor_shape(own));
-        if (t == NULL ||
-            (!models_is_none(own) && adz_module_set_parameter(module, name, t) == NULL)) {
-            return false;
-        }
-    }
-    bool good = true;
-    for (size_t i = 0; i < adz_module_child_count(module) && good; ++i) {
-        char below[MODELS_NAME];
-        adzi_models_join(below, path, adz_module_child_name_at(module, i));
-        good = replace(w, adz_module_child_at(module, i), below);
-    }
-    return good;
-}
-
-/* The stack. Its constructor draws weights, which leaves no trace in the default generator. */
-static adz_module *stack_new(models_weights *w, const char *body, const gpt2_config *c)
+static adz_gpt2_options options_of(const gpt2_config *c, adz_dtype dtype)
 {
     adz_gpt2_options o = ADZ_GPT2_OPTIONS;
     o.vocab_size = c->vocab_size;
     o.n_positions = o.n_ctx = c->n_positions;
     o.n_embd = c->n_embd;
-    o.n_layer = c->n_layer;
+    o.n_layer = 0;
     o.n_head = c->n_head;
     o.layer_norm_epsilon = c->layer_norm_epsilon;
     o.embd_pdrop = c->embd_pdrop;
     o.attn_pdrop = c->attn_pdrop;
     o.resid_pdrop = c->resid_pdrop;
-    o.dtype = w->dtype;
-    adz_generator *generator = adz_default_generator();
-    const adz_generator_state before = adz_generator_get_state(generator);
-    adz_module *stack = adz_gpt2_model_new(&o);
-    adz_generator_set_state(generator, before);
-    return adzi_models_or_free(stack != NULL && replace(w, stack, body), stack);
+    o.dtype = dtype;
+    o.skip_init = true;
+    return o;
 }
 
 static adz_module *build(models_weights *w, const models_json *config, const char *architecture)
@@ -269,10 +248,8 @@ static adz_module *build(models_weights *w, const models_json *config, const cha
     }
     /* The files of the first models have the names of the stack alone. */
     const char *body = adzi_models_has(w, "wte", "weight") ? "" : "transformer";
-    if (!check_weights(w, body, &c)) {
-        return NULL;
-    }
-    adz_module *stack = stack_new(w, body, &c);
+    const adz_gpt2_options o = options_of(&c, w->dtype);
+    adz_module *stack = stack_new(w, body, &o, c.n_layer);
     adz_module *self = stack != NULL ? adz_module_new(&lm_type, sizeof(lm_state)) : NULL;
     if (self == NULL) {
         adz_module_release(&stack);

@@ -26,13 +26,6 @@ static bool path_of(char *path, const char *folder, const char *name)
 
 /* ---- the weights ---------------------------------------------------------------------------- */
 
-/* Whether a tensor is a mask of GPT-2's blocks, which follows from the configuration. */
-static bool is_mask(const char *name)
-{
-    const char *last = strrchr(name, '.');
-    return last != NULL && last - name >= 5 && strcmp(last - 5, ".attn.bias") == 0;
-}
-
 /* Copies the collection without the further names of tied parameters, and marks it as transformers
  * does. The collection names them in its metadata, which transformers would not read. */
 static adz_safetensors *published(adz_safetensors *all)
@@ -40,8 +33,7 @@ static adz_safetensors *published(adz_safetensors *all)
     adz_safetensors *file = adz_safetensors_new();
     bool good = file != NULL && adz_safetensors_set_metadata(file, "format", "pt") == ADZ_OK;
     for (size_t i = 0; i < adz_safetensors_count(all) && good; ++i) {
-        good = is_mask(adz_safetensors_name_at(all, i)) ||
-               adz_safetensors_add(
+        good = adz_safetensors_add(
                    file, adz_safetensors_name_at(all, i), adz_safetensors_at(all, i)) == ADZ_OK;
     }
     if (!good) {

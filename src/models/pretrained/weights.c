@@ -87,17 +87,6 @@ adz_tensor *adzi_models_take_stored(
     return take(weights, path, last, shape, weights->as_stored);
 }
 
-bool adzi_models_check_weight(
-    models_weights *weights, const char *path, const char *last, adz_shape shape)
-{
-    char name[MODELS_NAME];
-    adz_scope *scope = adz_scope_open();
-    const bool good =
-        find(weights, adzi_models_join(name, path, last), shape, weights->as_stored) != NULL;
-    adz_scope_close(scope);
-    return good;
-}
-
 bool adzi_models_has(models_weights *weights, const char *path, const char *last)
 {
     char name[MODELS_NAME];

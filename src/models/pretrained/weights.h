@@ -51,10 +51,6 @@ adz_tensor *adzi_models_take(
 adz_tensor *adzi_models_take_stored(
     models_weights *weights, const char *path, const char *last, adz_shape shape);
 
-/** Whether the weight "PATH.LAST" is there and has this shape. False with the error recorded. */
-bool adzi_models_check_weight(
-    models_weights *weights, const char *path, const char *last, adz_shape shape);
-
 /** Whether there is a weight "PATH.LAST". */
 bool adzi_models_has(models_weights *weights, const char *path, const char *last);
 

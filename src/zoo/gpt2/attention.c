@@ -53,8 +53,9 @@ static bool is_causal(adz_tensor *mask, int64_t n_ctx, int64_t queries, int64_t 
     return odd == 0;
 }
 
-/* Attention under any mask, computed as the original code does: hidden scores become -1e10. A query
- * whose keys are all hidden therefore weights all of them equally. */
+/* Attention under any mask of positions, computed as the original code does: hidden scores become
+ * -1e10. A query whose keys are all hidden therefore weights all of them equally. Tokens that do
+ * not count are hidden in the same way. */
 static adz_tensor *attend_masked(
     adz_tensor *mask, adz_tensor *q, adz_tensor *k, adz_tensor *v, const adz_attention_options *o)
 {
@@ -62,14 +63,19 @@ static adz_tensor *attend_masked(
     adz_tensor *scores = adz_mul_number(adz_matmul(q, adz_transpose(k, 2, 3)), o->scale);
     mask = adz_narrow(adz_narrow(mask, 2, keys - queries, queries), 3, 0, keys);
     scores = adz_masked_fill(scores, adz_eq_number(mask, 0), -1e10);
+    if (!zoo_is_none(o->attn_mask)) {
+        scores = adz_masked_fill(scores, adz_logical_not(o->attn_mask), -1e10);
+    }
     adz_tensor *p = adz_dropout(adz_softmax(scores, -1), o->dropout_p, o->training, o->generator);
     return adz_matmul(p, v);
 }
 
-/* dropout(softmax(q k^T * scale)) v under the mask. The queries are the last positions of the keys,
- * so they use the last rows of the mask. */
-static adz_tensor *attend(adz_module *self, adz_tensor *q, adz_tensor *k, adz_tensor *v)
+/* dropout(softmax(q k^T * scale)) v under the mask of positions and that of tokens, `counts`. The
+ * queries are the last positions of the keys, so they use the last rows of the mask of positions.
+ */
+static adz_tensor *attend(adz_module *self, adz_tensor *const *qkv, adz_tensor *counts)
 {
+    adz_tensor *q = qkv[0], *k = qkv[1], *v = qkv[2];
     const attention_state *state = zoo_state(self);
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
     o.is_causal = true;
@@ -77,8 +83,10 @@ static adz_tensor *attend(adz_module *self, adz_tensor *q, adz_tensor *k, adz_te
     o.training = adz_module_is_training(self);
     o.generator = state->generator;
     o.scale = state->scale ? 1 / sqrt((double)adz_tensor_size(q, 3)) : 1;
+    o.attn_mask = counts;
     adz_tensor *mask = adz_module_buffer_at(self, 0);
-    return is_causal(mask, state->n_ctx, adz_tensor_size(q, 2), adz_tensor_size(k, 2))
+    return zoo_is_none(mask) ||
+                   is_causal(mask, state->n_ctx, adz_tensor_size(q, 2), adz_tensor_size(k, 2))
                ? adz_scaled_dot_product_attention(q, k, v, &o)
                : attend_masked(mask, q, k, v, &o);
 }
@@ -115,6 +123,22 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
     return true;
 }
 
+/* Checks the dtype of a mask of tokens. Attention checks its shape. */
+static bool check_mask(const adz_module *self, const adz_tensor *counts)
+{
+    if (zoo_is_none(counts)) {
+        return true;
+    }
+    if (!adz_check_tensor(adz_module_name(self), "attention_mask", counts)) {
+        return false;
+    }
+    if (adz_tensor_dtype(counts) != ADZ_BOOL) {
+        adz_error_format(adz_module_name(self), ADZ_ERR_DTYPE,
+            "attention_mask is %s, but must be bool", adz_dtype_name(adz_tensor_dtype(counts)));
+    }
+    return adz_tensor_dtype(counts) == ADZ_BOOL;
+}
+
 /* A view of the keys and values in all[B, T, 3 D], shaped [2, B, H, T, D/H]. It is no copy, because
  * in training nobody reads it. */
 static adz_tensor *keys_and_values(adz_tensor *all, int64_t heads)
@@ -130,7 +154,9 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
 {
     const attention_state *state = zoo_state(self);
     adz_tensor *x = adz_values_argument(in, 0, "x"), *past = adz_values_argument(in, 1, "past");
-    if (!adz_check_tensor(adz_module_name(self), "x", x) || !check_input(self, x, past)) {
+    adz_tensor *counts = adz_values_argument(in, 2, "attention_mask");
+    if (!adz_check_tensor(adz_module_name(self), "x", x) || !check_input(self, x, past) ||
+        !check_mask(self, counts)) {
         return adz_error_code();
     }
     adz_tensor *all = adz_module_forward(zoo_child(self, C_ATTN), x), *qkv[3];
@@ -148,7 +174,7 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
             qkv[i] = adz_select(present, 0, i - 1);
         }
     }
-    adz_tensor *y = adzi_zoo_merge_heads(attend(self, qkv[0], qkv[1], qkv[2]));
+    adz_tensor *y = adzi_zoo_merge_heads(attend(self, qkv, counts));
     y = adz_module_forward(zoo_child(self, C_PROJ), y);
     if (adz_module_child_count(self) > DROPOUT) {
         y = adz_module_forward(zoo_child(self, DROPOUT), y);
@@ -171,11 +197,13 @@ static const adz_module_type attention_type = {
     .n_fields = sizeof attention_fields / sizeof *attention_fields,
 };
 
-/* Adds the causal mask[1, 1, n_ctx, n_ctx], a lower triangle of ones, which GPT-2 calls "bias". */
-static bool add_mask(adz_module *self, int64_t n_ctx, adz_dtype dtype)
+/* Adds the causal mask[1, 1, n_ctx, n_ctx], a lower triangle of ones, which GPT-2 calls "bias".
+ * With skip_init its position stays empty. */
+static bool add_mask(adz_module *self, int64_t n_ctx, const adz_gpt2_options *o)
 {
     adz_scope *scope = adz_scope_open();
-    adz_tensor *mask = adz_tril(adz_ones(ADZ_SHAPE(1, 1, n_ctx, n_ctx), dtype), 0);
+    adz_tensor *mask =
+        o->skip_init ? ADZ_NONE : adz_tril(adz_ones(ADZ_SHAPE(1, 1, n_ctx, n_ctx), o->dtype), 0);
     bool good = adz_module_add_buffer(self, "bias", mask, true) != NULL;
     adz_scope_close(scope);
     return good;
@@ -205,9 +233,8 @@ adz_module *adz_gpt2_attention_new(
     if (good) {
         *(attention_state *)zoo_state(self) =
             (attention_state){ nx, o.n_head, n_ctx, scale, o.attn_pdrop, o.generator };
-        good = add_mask(self, n_ctx, o.dtype) &&
-               adzi_gpt2_add_conv1d(self, "c_attn", 3 * nx, nx, o.dtype) &&
-               adzi_gpt2_add_conv1d(self, "c_proj", nx, nx, o.dtype) &&
+        good = add_mask(self, n_ctx, &o) && adzi_gpt2_add_conv1d(self, "c_attn", 3 * nx, nx, &o) &&
+               adzi_gpt2_add_conv1d(self, "c_proj", nx, nx, &o) &&
                adzi_gpt2_add_dropout(self, o.resid_pdrop, o.generator);
     }
     return adzi_zoo_or_free(good, self);
@@ -226,8 +253,9 @@ static adz_status block_call(adz_module *self, const adz_values *in, adz_values 
     }
     adz_values *to = adz_values_new(), *from = adz_values_new();
     adz_status status = adz_values_add(to, "", adz_module_forward(zoo_child(self, LN_1), x));
-    if (status == ADZ_OK) {
-        status = adz_values_add(to, "past", adz_values_argument(in, 1, "past"));
+    static const char *const names[] = { "past", "attention_mask" };
+    for (size_t i = 0; i < 2 && status == ADZ_OK; ++i) {
+        status = adz_values_add(to, names[i], adz_values_argument(in, i + 1, names[i]));
     }
     if (status == ADZ_OK) {
         status = adz_module_call(zoo_child(self, ATTN), to, from);

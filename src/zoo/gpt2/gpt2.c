@@ -46,6 +46,17 @@ static const adz_field conv1d_fields[] = {
 
 ADZ_OPTIONS_TABLE(adz_gpt2_conv1d_options, ADZ_GPT2_CONV1D_OPTIONS, conv1d_fields)
 
+static adz_module *conv1d_new(int64_t nf, adz_shape weight, adz_dtype dtype)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_module *self = adz_module_new(&conv1d_type, 0);
+    bool good = self != NULL &&
+                adz_module_add_parameter(self, "weight", adz_empty(weight, dtype)) != NULL &&
+                adz_module_add_parameter(self, "bias", adz_empty(ADZ_SHAPE(nf), dtype)) != NULL &&
+                conv1d_reset(self) == ADZ_OK;
+    return adzi_zoo_built(scope, self, good);
+}
+
 adz_module *adz_gpt2_conv1d_new(int64_t nf, int64_t nx, const adz_gpt2_conv1d_options *options)
 {
     static const char op[] = "adz_gpt2_conv1d_new";
@@ -56,22 +67,14 @@ adz_module *adz_gpt2_conv1d_new(int64_t nf, int64_t nx, const adz_gpt2_conv1d_op
     if (!adz_check_size(op, "nf", nf, 1) || !adz_check_size(op, "nx", nx, 1)) {
         return NULL;
     }
-    adz_scope *scope = adz_scope_open();
-    adz_module *self = adz_module_new(&conv1d_type, 0);
-    bool good =
-        self != NULL &&
-        adz_module_add_parameter(self, "weight", adz_empty(ADZ_SHAPE(nx, nf), o.dtype)) != NULL &&
-        adz_module_add_parameter(self, "bias", adz_empty(ADZ_SHAPE(nf), o.dtype)) != NULL &&
-        conv1d_reset(self) == ADZ_OK;
-    return adzi_zoo_built(scope, self, good);
+    return conv1d_new(nf, ADZ_SHAPE(nx, nf), o.dtype);
 }
 
 bool adzi_gpt2_add_conv1d(
-    adz_module *self, const char *name, int64_t nf, int64_t nx, adz_dtype dtype)
+    adz_module *self, const char *name, int64_t nf, int64_t nx, const adz_gpt2_options *o)
 {
-    adz_gpt2_conv1d_options o = ADZ_GPT2_CONV1D_OPTIONS;
-    o.dtype = dtype;
-    return adz_module_add_child(self, name, adz_gpt2_conv1d_new(nf, nx, &o)) != NULL;
+    const adz_shape weight = o->skip_init ? ADZ_SHAPE(0, 0) : ADZ_SHAPE(nx, nf);
+    return adz_module_add_child(self, name, conv1d_new(nf, weight, o->dtype)) != NULL;
 }
 
 /* ---- LayerNorm ------------------------------------------------------------------------------ */
@@ -137,13 +140,13 @@ static const adz_module_type notes_type = {
     .forward = mlp_forward,
 };
 
-/* A network from `width` to `hidden` features and back. */
-static adz_module *mlp_new(const adz_module_type *type, int64_t width, int64_t hidden,
-    adz_gelu_approximate gelu, adz_dtype dtype)
+/* A network from n_embd to `hidden` features and back. */
+static adz_module *mlp_new(const adz_module_type *type, int64_t hidden, adz_gelu_approximate gelu,
+    const adz_gpt2_options *o)
 {
     adz_module *self = adz_module_new(type, 0);
-    bool good = self != NULL && adzi_gpt2_add_conv1d(self, "c_fc", hidden, width, dtype) &&
-                adzi_gpt2_add_conv1d(self, "c_proj", width, hidden, dtype) &&
+    bool good = self != NULL && adzi_gpt2_add_conv1d(self, "c_fc", hidden, o->n_embd, o) &&
+                adzi_gpt2_add_conv1d(self, "c_proj", o->n_embd, hidden, o) &&
                 adz_module_add_child(self, "act", adz_gelu_new(gelu)) != NULL;
     return adzi_zoo_or_free(good, self);
 }
@@ -155,7 +158,7 @@ adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)
     if (!adzi_gpt2_options(op, &o, options) || !adz_check_size(op, "n_state", n_state, 1)) {
         return NULL;
     }
-    adz_module *self = mlp_new(&mlp_type, o.n_embd, n_state, ADZ_GELU_TANH, o.dtype);
+    adz_module *self = mlp_new(&mlp_type, n_state, ADZ_GELU_TANH, &o);
     return adzi_zoo_or_free(
         self != NULL && adzi_gpt2_add_dropout(self, o.resid_pdrop, o.generator), self);
 }
@@ -181,7 +184,10 @@ adz_module *adz_gpt2_notes_feed_forward_new(
     }
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
     dropout.generator = o.generator;
-    adz_module *self = mlp_new(&notes_type, nx, d_model, ADZ_GELU_NONE, o.dtype);
+    adz_gpt2_options parts = ADZ_GPT2_OPTIONS;
+    parts.n_embd = nx;
+    parts.dtype = o.dtype;
+    adz_module *self = mlp_new(&notes_type, d_model, ADZ_GELU_NONE, &parts);
     if (self != NULL &&
         adz_module_add_child(self, "dropout", adz_dropout_new(o.dropout, &dropout)) == NULL) {
         adz_module_release(&self);

@@ -12,9 +12,10 @@ bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_optio
  * if not. */
 bool adzi_gpt2_check_heads(const char *op, int64_t features, int64_t heads);
 
-/** Adds a Conv1D from `nx` to `nf` features as a child; false with the error recorded. */
+/** Adds a Conv1D from `nx` to `nf` features as a child, whose weight is [0, 0] with skip_init;
+ * false with the error recorded. dtype and skip_init of the options are read. */
 bool adzi_gpt2_add_conv1d(
-    adz_module *self, const char *name, int64_t nf, int64_t nx, adz_dtype dtype);
+    adz_module *self, const char *name, int64_t nf, int64_t nx, const adz_gpt2_options *o);
 
 /** Adds a LayerNorm over n_embd features, with the model's epsilon, as a child; false with the
  * error recorded. */

@@ -7,6 +7,7 @@
 #include "adze/nn/embedding.h"
 #include "adze/nn/linear.h"
 #include "adze/ops/arithmetic.h"
+#include "adze/ops/compare.h"
 #include "adze/ops/loss.h"
 #include "adze/ops/shape.h"
 #include "gpt2/gpt2.h"
@@ -24,6 +25,7 @@ static const adz_field fields[] = {
     ADZ_FIELD(adz_gpt2_options, embd_pdrop, ADZ_CLOSED(0, 1)),
     ADZ_FIELD(adz_gpt2_options, attn_pdrop, ADZ_CLOSED(0, 1)),
     ADZ_FIELD(adz_gpt2_options, resid_pdrop, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_gpt2_options, skip_init, .value = false),
 };
 
 ADZ_OPTIONS_TABLE(adz_gpt2_options, ADZ_GPT2_OPTIONS, fields)
@@ -123,18 +125,48 @@ static adz_tensor *embed(adz_module *self, const adz_values *in, adz_tensor *ids
                : NULL;
 }
 
-/* Calls block i with h and its past. Returns the new h and appends present.i to `out`; NULL with
- * the error recorded. */
-static adz_tensor *run_block(
-    adz_module *block, adz_tensor *h, adz_tensor *past, size_t i, adz_values *out)
+/* The mask of tokens, [..., P + T] for ids[..., T], as the bool mask [B, 1, 1, P + T] of attention.
+ * ADZ_NONE stays; NULL with the error recorded. */
+static adz_tensor *key_mask(adz_module *self, adz_tensor *mask, const adz_tensor *ids, int64_t past)
 {
+    static const char argument[] = "attention_mask";
+    const char *op = adz_module_name(self);
+    if (zoo_is_none(mask)) {
+        return mask;
+    }
+    if (!adz_check_tensor(op, argument, mask)) {
+        return NULL;
+    }
+    adz_shape wanted = adz_tensor_shape(ids);
+    wanted.sizes[wanted.rank - 1] += past;
+    const adz_shape own = adz_tensor_shape(mask);
+    if (own.rank != wanted.rank ||
+        memcmp(own.sizes, wanted.sizes, (size_t)own.rank * sizeof *own.sizes) != 0) {
+        return zoo_fail(op, ADZ_ERR_SHAPE,
+            "%s%s does not fit input_ids%s after a past of %lld: it has one element for each of %lld positions",
+            argument, adz_text_shape(mask), adz_text_shape(ids), (long long)past,
+            (long long)wanted.sizes[wanted.rank - 1]);
+    }
+    mask = adz_tensor_dtype(mask) == ADZ_BOOL ? mask : adz_ne_number(mask, 0);
+    return mask == NULL ? NULL
+                        : adz_reshape(mask, ADZ_SHAPE(-1, 1, 1, wanted.sizes[wanted.rank - 1]));
+}
+
+/* Calls block i with h, its past and the mask of tokens. Returns the new h and appends present.i to
+ * `out`; NULL with the error recorded. */
+static adz_tensor *run_block(adz_module *block, adz_tensor *const *given, size_t i, adz_values *out)
+{
+    static const char *const names[] = { "", "past", "attention_mask" };
     adz_values *to = adz_values_new(), *from = adz_values_new();
     char name[32];
     snprintf(name, sizeof name, "present.%zu", i);
-    bool good = adz_values_add(to, "", h) == ADZ_OK && adz_values_add(to, "past", past) == ADZ_OK &&
-                adz_module_call(block, to, from) == ADZ_OK &&
-                adz_values_add(out, name, adz_values_at(from, 1)) == ADZ_OK;
-    h = good ? adz_values_at(from, 0) : NULL;
+    bool good = true;
+    for (size_t k = 0; k < 3 && good; ++k) {
+        good = adz_values_add(to, names[k], given[k]) == ADZ_OK;
+    }
+    good = good && adz_module_call(block, to, from) == ADZ_OK &&
+           adz_values_add(out, name, adz_values_at(from, 1)) == ADZ_OK;
+    adz_tensor *h = good ? adz_values_at(from, 0) : NULL;
     adz_values_free(&to);
     adz_values_free(&from);
     return h;
@@ -155,17 +187,20 @@ static adz_tensor *unflatten(adz_tensor *h, const adz_tensor *ids)
 static adz_status model_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_module *blocks = zoo_child(self, H);
+    const size_t layers = adz_module_child_count(blocks);
     adz_tensor *ids = adz_values_argument(in, 0, "input_ids");
-    int64_t past = check_ids(self, "input_ids", ids)
-                       ? past_length(self, in, adz_module_child_count(blocks))
-                       : -1;
-    adz_tensor *h = past >= 0 ? embed(self, in, ids, past) : NULL;
+    int64_t past = check_ids(self, "input_ids", ids) ? past_length(self, in, layers) : -1;
+    adz_tensor *mask =
+        past >= 0 ? key_mask(self, adz_values_argument(in, 3 + layers, "attention_mask"), ids, past)
+                  : NULL;
+    adz_tensor *h = mask != NULL ? embed(self, in, ids, past) : NULL;
     if (h != NULL && adz_module_child_count(self) > DROP) {
         h = adz_module_forward(zoo_child(self, DROP), h);
     }
     adz_values *presents = adz_values_new();
-    for (size_t i = 0; i < adz_module_child_count(blocks) && h != NULL; ++i) {
-        h = run_block(zoo_child(blocks, i), h, past_of(in, 3, i), i, presents);
+    for (size_t i = 0; i < layers && h != NULL; ++i) {
+        adz_tensor *const given[] = { h, past_of(in, 3, i), mask };
+        h = run_block(zoo_child(blocks, i), given, i, presents);
     }
     h = h != NULL ? unflatten(adz_module_forward(zoo_child(self, LN_F), h), ids) : NULL;
     adz_status status = adz_values_add(out, "", h);
@@ -193,6 +228,16 @@ static adz_module *blocks_new(const adz_gpt2_options *o)
     return list;
 }
 
+/* Adds a table of `rows` tokens or positions, which has no elements with skip_init. */
+static bool add_table(adz_module *self, const char *name, int64_t rows, const adz_gpt2_options *o)
+{
+    adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
+    table.dtype = o->dtype;
+    return adz_module_add_child(self, name,
+               o->skip_init ? adz_embedding_new(0, 0, &table)
+                            : adz_embedding_new(rows, o->n_embd, &table)) != NULL;
+}
+
 static bool add_drop(adz_module *self, const adz_gpt2_options *o)
 {
     adz_dropout_options d = ADZ_DROPOUT_OPTIONS;
@@ -208,14 +253,9 @@ adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
         !adzi_gpt2_check_heads("adz_gpt2_model_new", o.n_embd, o.n_head)) {
         return NULL;
     }
-    adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
-    table.dtype = o.dtype;
     adz_module *self = adz_module_new(&model_type, 0);
-    bool good = self != NULL &&
-                adz_module_add_child(
-                    self, "wte", adz_embedding_new(o.vocab_size, o.n_embd, &table)) != NULL &&
-                adz_module_add_child(
-                    self, "wpe", adz_embedding_new(o.n_positions, o.n_embd, &table)) != NULL &&
+    bool good = self != NULL && add_table(self, "wte", o.vocab_size, &o) &&
+                add_table(self, "wpe", o.n_positions, &o) &&
                 adz_module_add_child(self, "h", blocks_new(&o)) != NULL &&
                 adzi_gpt2_add_norm(self, "ln_f", &o) && add_drop(self, &o);
     return adzi_zoo_or_free(good, self);
@@ -258,6 +298,10 @@ static adz_status stack_arguments(adz_module *self, const adz_values *in, adz_va
         char name[32];
         snprintf(name, sizeof name, "past.%zu", i);
         status = adz_values_add(to, name, past_of(in, 4, i));
+    }
+    if (status == ADZ_OK) {
+        static const char mask[] = "attention_mask";
+        status = adz_values_add(to, mask, adz_values_argument(in, 4 + layers, mask));
     }
     return status;
 }
