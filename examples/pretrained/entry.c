@@ -85,31 +85,20 @@ bool entry_is_set(const char *folder, const char *file, const char *name)
     return set;
 }
 
-size_t read_numbers(
-    const char *folder, const char *file, const char *name, int64_t *to, size_t most)
+bool read_number(const char *folder, const char *file, const char *name, int64_t *to)
 {
     char path[FOLDER_PATH], *text = read_file(folder, file, path);
     const char *at = text != NULL ? find_value(text, name) : NULL;
-    size_t n = 0;
-    if (is_null(at)) {
-        free(text);
-        return 0;
-    }
-    const bool list = *at == '[';
-    at = list ? skip_space(at + 1) : at;
-    for (bool more = true; more;) {
+    const bool found = !is_null(at);
+    if (found) {
         char *end;
-        const long long value =
-            strtoll(at, &end, 10); /* the nearest number if it is beyond int64 */
+        const long long value = strtoll(at, &end, 10);
         const char *behind = skip_space(end);
-        more = list && *behind == ',';
-        const bool ended = list ? *behind == ']' : *behind == ',' || *behind == '}';
-        if (end == at || (!more && !ended) || n == most) {
-            fail("%s: %s is not a whole number, or a list of at most %zu", path, name, most);
+        if (end == at || (*behind != ',' && *behind != '}')) {
+            fail("%s: %s is not a whole number", path, name);
         }
-        to[n++] = value;
-        at = more ? skip_space(behind + 1) : behind;
+        *to = value;
     }
     free(text);
-    return n;
+    return found;
 }

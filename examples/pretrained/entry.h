@@ -4,16 +4,12 @@
 #define EXAMPLES_PRETRAINED_ENTRY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-/* Reads a whole number, or a list of up to `most` of them, that an object at the top of a file has
- * under a name. Returns how many numbers were stored in `to`: 0 if there is no such file or entry,
- * or if the entry is null. A number beyond int64 becomes the largest or the smallest int64:
- * transformers writes 10^30 for a length without a limit. Ends the program if the entry is anything
- * else. */
-size_t read_numbers(
-    const char *folder, const char *file, const char *name, int64_t *to, size_t most);
+/* Reads a whole number that an object at the top of a file has under a name. Returns false, and
+ * leaves `to`, if there is no such file or entry, or if the entry is null. Ends the program if the
+ * entry is anything else. */
+bool read_number(const char *folder, const char *file, const char *name, int64_t *to);
 
 /* True if the entry is there and is neither null nor false. */
 bool entry_is_set(const char *folder, const char *file, const char *name);

@@ -1,7 +1,6 @@
-/* Asks a model for its results by a call, and its folder for sizes. */
+/* Asks a model for its results by a call, and its folder for the token that fills rows. */
 #include "results.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "entry.h"
@@ -26,42 +25,10 @@ bool model_gives(adz_module *model, const char *name)
     return gives;
 }
 
-static bool is_roberta(adz_module *encoder)
-{
-    return strcmp(adz_module_name(encoder), "RobertaModel") == 0;
-}
-
 int64_t padding_of(const char *folder, adz_module *encoder)
 {
-    int64_t padding = is_roberta(encoder) ? 1 : 0; /* as transformers has it without the entry */
-    read_numbers(folder, "config.json", "pad_token_id", &padding, 1);
+    /* as transformers has it without the entry */
+    int64_t padding = strcmp(adz_module_name(encoder), "RobertaModel") == 0 ? 1 : 0;
+    read_number(folder, "config.json", "pad_token_id", &padding);
     return padding;
-}
-
-int64_t gguf_positions(const adz_gguf *file)
-{
-    char key[256];
-    int64_t positions = 0;
-    snprintf(key, sizeof key, "%s.context_length", adz_gguf_text(file, "general.architecture"));
-    if (adz_gguf_kind_of(file, key) == ADZ_GGUF_KIND_INTEGER) {
-        adz_gguf_integer(file, key, &positions);
-    }
-    return positions;
-}
-
-/* The positions of a RoBERTa begin behind the index of its padding token. */
-int64_t positions_of(const char *folder, adz_module *encoder)
-{
-    int64_t positions = 0;
-    if (ends_with(folder, ".gguf")) {
-        adz_gguf *file = adz_gguf_open(folder);
-        positions = gguf_positions(file);
-        adz_gguf_close(&file);
-        return positions;
-    }
-    if (read_numbers(folder, "config.json", "max_position_embeddings", &positions, 1) == 1 &&
-        is_roberta(encoder)) {
-        positions -= padding_of(folder, encoder) + 1;
-    }
-    return positions;
 }

@@ -63,7 +63,7 @@ static int64_t width_of(adz_module *encoder, const char *folder)
     }
     const char *const names[] = { "hidden_size", "dim" };
     for (int i = 0; i < 2 && width == 0; ++i) {
-        read_numbers(folder, "config.json", names[i], &width, 1);
+        read_number(folder, "config.json", names[i], &width);
     }
     if (width == 0) {
         fail("%s/config.json: hidden_size is missing", folder);
@@ -78,7 +78,8 @@ model open_pretrained(const char *folder, int64_t max_len, char **labels, size_t
         fail("%s: this program takes a folder with config.json; embed takes GGUF files", folder);
     }
     adz_module *encoder = adz_pretrained_open(folder, NULL);
-    const int64_t width = width_of(encoder, folder), positions = positions_of(folder, encoder);
+    const int64_t width = width_of(encoder, folder);
+    const int64_t positions = adz_pretrained_max_positions(encoder);
     const int64_t padding = padding_of(folder, encoder);
     model m = { .labels = labels, .n_labels = n_labels, .published = true, .padding = padding };
     m.network.max_len = positions > 0 && positions < max_len ? positions : max_len;

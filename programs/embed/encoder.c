@@ -14,26 +14,6 @@ static const char of_sentences[] = "sentence_bert_config.json";
 
 /* ---- the folder ----------------------------------------------------------------------------- */
 
-/* The most tokens of a text: as sentence-transformers has it, the length in its own file, or what
- * both the table of positions and the tokenizer allow. A GGUF file has only the positions. */
-static int64_t length_of(const char *folder, adz_module *model)
-{
-    int64_t length = 0, tokens = 0;
-    if (read_numbers(folder, of_sentences, "max_seq_length", &length, 1) == 1) {
-        if (length < 1) {
-            fail("%s/%s: max_seq_length is %lld, which leaves nothing of a text", folder,
-                of_sentences, (long long)length);
-        }
-        return length;
-    }
-    const int64_t positions = positions_of(folder, model);
-    const bool has_tokens =
-        read_numbers(folder, "tokenizer_config.json", "model_max_length", &tokens, 1) == 1;
-    return has_tokens && (positions == 0 || tokens < positions) ? tokens
-           : positions != 0                                     ? positions
-                                                                : 512;
-}
-
 static void check_model(const encoder *e, const char *folder)
 {
     if (model_gives(e->model, "logits")) {
@@ -68,7 +48,7 @@ encoder open_encoder(const char *folder, int64_t max_length)
     encoder e = { .model = adz_pretrained_open(folder, &p) };
     check_model(&e, folder);
     e.tokenizer = adz_pretrained_tokenizer_open(folder, NULL);
-    e.max_length = max_length > 0 ? max_length : length_of(folder, e.model);
+    e.max_length = max_length > 0 ? max_length : adz_pretrained_max_seq_length(e.model);
     return e;
 }
 

@@ -23,7 +23,6 @@ static const char pooling_json[] =
     "{\"word_embedding_dimension\":64,\"pooling_mode_cls_token\":false,\n"
     " \"pooling_mode_mean_tokens\":true,\"pooling_mode_max_tokens\":false,\n"
     " \"pooling_mode_mean_sqrt_len_tokens\":false}\n";
-static const char bert_json[] = "{\"max_seq_length\":128,\"do_lower_case\":false}\n";
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
@@ -167,8 +166,7 @@ encoder train_small(int64_t steps, const char *save)
     word_list words = frequent_words(text, WORDS, false), sentences = embedded_sentences();
     char *tokenizer = tokenizer_json(&words, &vocabulary), *config = config_json(vocabulary);
     const small_file files[] = { { "config.json", config }, { "modules.json", modules_json },
-        { "1_Pooling/config.json", pooling_json }, { "sentence_bert_config.json", bert_json },
-        { "tokenizer.json", tokenizer } };
+        { "1_Pooling/config.json", pooling_json }, { "tokenizer.json", tokenizer } };
     const size_t n = sizeof files / sizeof *files;
     encoder e = { .max_length = READ };
     e.tokenizer = adz_pretrained_tokenizer_from_memory(tokenizer, strlen(tokenizer), NULL);

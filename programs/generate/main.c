@@ -18,41 +18,12 @@
 #include "small.h"
 #include "writer.h"
 
-enum { MOST_ENDS = 16 };
-
 typedef struct language_model {
     adz_module *module;
     adz_tokenizer *tokenizer;
-    int64_t positions; /* 0: not known */
-    int64_t ends[MOST_ENDS];
-    size_t n_ends;
 } language_model;
 
 /* ---- the model ------------------------------------------------------------------------------ */
-
-static void read_gguf_numbers(language_model *m, const char *path)
-{
-    adz_gguf *file = adz_gguf_open(path);
-    m->positions = gguf_positions(file);
-    const char *const end = "tokenizer.ggml.eos_token_id";
-    if (adz_gguf_kind_of(file, end) == ADZ_GGUF_KIND_INTEGER) {
-        adz_gguf_integer(file, end, m->ends);
-        m->n_ends = 1;
-    }
-    adz_gguf_close(&file);
-}
-
-static void read_folder_numbers(language_model *m, const char *folder)
-{
-    static const char *const names[] = { "max_position_embeddings", "n_positions" };
-    for (int i = 0; i < 2 && m->positions == 0; ++i) {
-        read_numbers(folder, "config.json", names[i], &m->positions, 1);
-    }
-    m->n_ends = read_numbers(folder, "generation_config.json", "eos_token_id", m->ends, MOST_ENDS);
-    if (m->n_ends == 0) {
-        m->n_ends = read_numbers(folder, "config.json", "eos_token_id", m->ends, MOST_ENDS);
-    }
-}
 
 static language_model open_model(const options *o)
 {
@@ -66,11 +37,6 @@ static language_model open_model(const options *o)
     }
     m.tokenizer =
         adz_pretrained_tokenizer_open(o->tokenizer != NULL ? o->tokenizer : o->model, NULL);
-    if (ends_with(o->model, ".gguf")) {
-        read_gguf_numbers(&m, o->model);
-    } else {
-        read_folder_numbers(&m, o->model);
-    }
     return m;
 }
 
@@ -79,7 +45,7 @@ static language_model small_model(const options *o)
     tell_what_to_fetch("text of sense", "huggingface.co/HuggingFaceTB",
         "config.json, generation_config.json, model.safetensors and tokenizer.json of SmolLM2-135M",
         "generate FOLDER --prompt TEXT");
-    language_model m = { .positions = SMALL_POSITIONS };
+    language_model m;
     m.module = train_small(o->steps, o->save, &m.tokenizer);
     return m;
 }
@@ -105,10 +71,11 @@ static adz_encoding encode(
             fail("prompt %zu has no tokens, so there is nothing to go on with", i + 1);
         }
     }
-    if (m->positions > 0 && columns + o->tokens > m->positions) {
+    const int64_t positions = adz_pretrained_max_positions(m->module);
+    if (positions > 0 && columns + o->tokens > positions) {
         fail(
             "a prompt of %lld tokens and --tokens %lld are more than the %lld positions of the model; lower --tokens",
-            (long long)columns, (long long)o->tokens, (long long)m->positions);
+            (long long)columns, (long long)o->tokens, (long long)positions);
     }
     return encoding;
 }
@@ -124,8 +91,9 @@ static void generate(const language_model *m, const options *o, adz_generator *g
     g.top_p = o->top_p;
     g.min_p = o->min_p;
     g.repetition_penalty = o->penalty;
-    g.eos_token_ids = m->ends;
-    g.n_eos_token_ids = m->n_ends;
+    adz_tensor *ends = adz_pretrained_eos_token_ids(m->module);
+    g.eos_token_ids = adz_tensor_data_constant(ends);
+    g.n_eos_token_ids = (size_t)adz_tensor_numel(ends);
     g.stop_strings = o->stops;
     g.n_stop_strings = o->n_stops;
     g.attention_mask = prompt->attention_mask;

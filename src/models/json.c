@@ -35,6 +35,53 @@ static bool nests_too_deep(const char *text, size_t size)
     return false;
 }
 
+/* A number that was read as a real, as an integer if it is one that int64 has. */
+static json_t *whole_again(const json_t *value)
+{
+    const double x = json_real_value(value);
+    return json_is_real(value) && fabs(x) <= 0x1p53 && x == floor(x) ? json_integer((json_int_t)x)
+                                                                     : NULL;
+}
+
+/* Makes integers of all whole reals in a value, which nests at most MODELS_JSON_DEPTH deep. False
+ * if memory was refused. */
+static bool make_whole(json_t *value)
+{
+    const char *key;
+    json_t *inner;
+    size_t i;
+    json_object_foreach(value, key, inner)
+    {
+        json_t *whole = whole_again(inner);
+        if (whole != NULL ? json_object_set_new(value, key, whole) != 0 : !make_whole(inner)) {
+            return false;
+        }
+    }
+    json_array_foreach(value, i, inner)
+    {
+        json_t *whole = whole_again(inner);
+        if (whole != NULL ? json_array_set_new(value, i, whole) != 0 : !make_whole(inner)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* jansson refuses an integer beyond int64, such as the 10^30 by which transformers says that a
+ * length has no limit. Such a file is read with reals, and all others of its numbers that are whole
+ * become integers again. NULL if that fails, too; then `error` says why, or nothing if memory was
+ * refused. */
+static json_t *parse_large(const char *bytes, size_t size, json_error_t *error)
+{
+    *error = (json_error_t){ .text = "" };
+    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, error);
+    if (root != NULL && !make_whole(root)) {
+        json_decref(root);
+        return NULL;
+    }
+    return root;
+}
+
 json_t *adzi_models_json_parse(const char *op, const char *file, const char *bytes, size_t size)
 {
     bytes = size > 0 ? bytes : ""; /* an empty file may have no bytes */
@@ -45,6 +92,10 @@ json_t *adzi_models_json_parse(const char *op, const char *file, const char *byt
     json_error_t error = { .text = "" }; /* jansson leaves it where it is refused memory */
     json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
     if (root != NULL) {
+        return root;
+    }
+    if (json_error_code(&error) == json_error_numeric_overflow &&
+        (root = parse_large(bytes, size, &error)) != NULL) {
         return root;
     }
     const enum json_error_code code = json_error_code(&error);

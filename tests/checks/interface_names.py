@@ -26,6 +26,8 @@ EXCEPTIONS = {
     'adz_tokenizer_token': 'an id is no position: a vocabulary may have gaps',
     'adz_gguf_text': 'its sisters are called by their kinds: adz_gguf_integer, adz_gguf_real, adz_gguf_bool',
     'adz_item_i64': 'Tensor.item in PyTorch',
+    'adz_pretrained_max_positions': 'max_position_embeddings in transformers',
+    'adz_pretrained_max_seq_length': 'max_seq_length in sentence-transformers',
     'adz_requires_grad_': 'Tensor.requires_grad_ in PyTorch',
     'adz_data_parallel_no_sync': 'no_sync in PyTorch',
     'adz_lbfgs_set_scale': 'the optimizer borrows what the program has',

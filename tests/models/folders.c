@@ -1,76 +1,5 @@
-/* Folders of published models: other configurations, shards, dtypes, saving, and the modules of
- * sentence-transformers. */
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "published.h"
-
-static char folder[300];
-
-static const char *in_folder(const char *name)
-{
-    static char paths[4][512];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-/* The text of a file, which the next call overwrites. */
-static const char *read_text(const char *path)
-{
-    static char text[20000];
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    return text;
-}
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
-/* Makes the folder from the golden one, with one text of config.json replaced. */
-static void make_folder(const char *from, const char *text, const char *other)
-{
-    char config[20000];
-    const char *whole = read_text(golden(from, "config.json")), *at = strstr(whole, text);
-    assert_non_null(at);
-    snprintf(config, sizeof config, "%.*s%s%s", (int)(at - whole), whole, other, at + strlen(text));
-    snprintf(folder, sizeof folder, "%s/model", temporary_folder);
-    mkdir(folder, 0777);
-    write_text(in_folder("config.json"), config);
-    remove(in_folder("model.safetensors.index.json"));
-    adz_safetensors *weights = adz_safetensors_load(golden(from, "model.safetensors"), NULL);
-    assert_int_equal(adz_safetensors_save(weights, in_folder("model.safetensors")), ADZ_OK);
-    adz_safetensors_free(&weights);
-}
-
-/* Opening the folder fails with this message. */
-static void expect_refused(adz_status status, const char *says)
-{
-    adz_memory_info before, after;
-    adz_get_memory_info(&before, sizeof before);
-    assert_null(adz_pretrained_open(folder, NULL));
-    expect_error(status, says);
-    adz_get_memory_info(&after, sizeof after);
-    assert_int_equal(before.live_bytes, after.live_bytes);
-}
-
-static void end_folder(void)
-{
-    remove(in_folder("config.json"));
-    remove(in_folder("model.safetensors"));
-    remove(in_folder("model.safetensors.index.json"));
-    remove(in_folder("a.safetensors"));
-    remove(in_folder("b.safetensors"));
-    rmdir(folder);
-}
+/* Folders of published models: other configurations, shards, dtypes and saving. */
+#include "changed_folder.h"
 
 /* A text of the config.json of a Llama, what stands there instead, and the error that it gives. */
 static const struct {
@@ -334,111 +263,6 @@ static void saved_models_are_read_again(void **state)
     end_folder();
 }
 
-/* ---- embeddings of sentences ---------------------------------------------------------------- */
-
-static const char modules[] =
-    "[{\"idx\": 0, \"name\": \"0\", \"path\": \"\", \"type\": \"sentence_transformers.models.Transformer\"},"
-    " {\"idx\": 1, \"name\": \"1\", \"path\": \"1_Pooling\", \"type\": \"sentence_transformers.models.Pooling\"},"
-    " {\"idx\": 2, \"name\": \"2\", \"path\": \"2_Normalize\", \"type\": \"sentence_transformers.models.Normalize\"}]";
-
-/* The folder of a BERT with these files of sentence-transformers. */
-static void make_sentences(const char *list, const char *pooling)
-{
-    make_folder("bert", "{", "{");
-    mkdir(in_folder("1_Pooling"), 0777);
-    write_text(in_folder("modules.json"), list);
-    write_text(in_folder("1_Pooling/config.json"), pooling);
-}
-
-static void end_sentences(void)
-{
-    remove(in_folder("1_Pooling/config.json"));
-    rmdir(in_folder("1_Pooling"));
-    remove(in_folder("modules.json"));
-    end_folder();
-}
-
-/* The embedding of the first item, whose last two tokens the mask hides, is that of the tokens
- * alone, also after the model was saved and read again. */
-static void check_pooling(const char *pooling, adz_tensor *(*expected)(adz_tensor *))
-{
-    make_sentences(modules, pooling);
-    adz_module *first = open_as(folder, ADZ_F64);
-    remove(in_folder("modules.json"));
-    remove(in_folder("1_Pooling/config.json"));
-    assert_int_equal(adz_pretrained_save(first, folder), ADZ_OK);
-    adz_module_release(&first);
-    adz_module *model = open_as(folder, ADZ_F64);
-    const int64_t ids[] = { 5, 6, 7, 8, 9, 3 }, mask[] = { 1, 1, 1, 1, 0, 0 };
-    adz_values *in = adz_values_new(), *out = adz_values_new();
-    adz_values_add(in, "input_ids", (adz_tensor_from)(ids, ADZ_SHAPE(1, 6), ADZ_I64));
-    adz_values_add(in, "attention_mask", (adz_tensor_from)(mask, ADZ_SHAPE(1, 6), ADZ_I64));
-    assert_int_equal(adz_module_call(model, in, out), ADZ_OK);
-    adz_tensor *h = adz_narrow(adz_values_get(out, "last_hidden_state"), 1, 0, 4);
-    adz_tensor *e = adz_normalize(expected(h), 2, -1, 1e-12);
-    expect_close("sentence_embedding", adz_values_get(out, "sentence_embedding"), e, 1e-12);
-    adz_values_free(&in);
-    adz_values_free(&out);
-    adz_module_release(&model);
-}
-
-static adz_tensor *mean_of(adz_tensor *h)
-{
-    return adz_mean(h, ADZ_DIMS(1), ADZ_DROPDIM);
-}
-
-static adz_tensor *max_of(adz_tensor *h)
-{
-    return adz_amax(h, ADZ_DIMS(1), ADZ_DROPDIM);
-}
-
-static adz_tensor *first_of(adz_tensor *h)
-{
-    return adz_select(h, 1, 0);
-}
-
-static void sentences_are_pooled(void **state)
-{
-    (void)state;
-    check_pooling(
-        "{\"pooling_mode_mean_tokens\": true, \"pooling_mode_cls_token\": false}", mean_of);
-    check_pooling("{\"pooling_mode_max_tokens\": true}", max_of);
-    check_pooling("{\"pooling_mode_cls_token\": true}", first_of);
-    make_sentences(modules, "{\"pooling_mode_lasttoken\": true}");
-    expect_refused(ADZ_ERR_UNSUPPORTED, "config.json: pooling_mode_lasttoken is set");
-    make_sentences(
-        modules, "{\"pooling_mode_mean_tokens\": true, \"pooling_mode_cls_token\": true}");
-    expect_refused(ADZ_ERR_UNSUPPORTED, "adze knows one of cls, mean and max alone");
-    make_sentences(
-        modules, "{\"pooling_mode_mean_tokens\": true, \"pooling_mode\": \"lasttoken\"}");
-    expect_refused(ADZ_ERR_UNSUPPORTED, "says no pooling that adze knows");
-    make_sentences(modules, "{\"pooling_mode_mean_tokens\": false}");
-    expect_refused(ADZ_ERR_UNSUPPORTED, "says no pooling that adze knows");
-    make_sentences(modules, "{\"pooling_weights\": 1, \"pooling_mode_mean_tokens\": true}");
-    expect_refused(ADZ_ERR_UNSUPPORTED, "pooling_weights is an entry that adze does not know");
-    make_sentences(
-        "[{\"path\": \"\", \"type\": \"a.Transformer\"}, {\"path\": \"../1\", \"type\": \"a.Pooling\"}]",
-        "{}");
-    expect_refused(ADZ_ERR_FORMAT, "modules.json: [1] has a path that leads out of the folder");
-    make_sentences(
-        "[{\"path\": \"\", \"type\": \"a.Transformer\"}, {\"path\": \"2\", \"type\": \"a.Dense\"}]",
-        "{}");
-    expect_refused(ADZ_ERR_UNSUPPORTED, "modules.json: [1] is a Dense");
-    make_sentences("{}", "{}");
-    expect_refused(ADZ_ERR_FORMAT, "modules.json: it is an object, but must be a list");
-    make_sentences(modules, "{\"pooling_mode_cls_token\": true}");
-    adz_module *plain = open_as(golden("bert", ""), ADZ_F32);
-    assert_int_equal(adz_pretrained_save(plain, folder), ADZ_ERR_ARGUMENT);
-    expect_error(ADZ_ERR_ARGUMENT, "has a modules.json with a pooling");
-    adz_module_release(&plain);
-    end_sentences();
-    make_folder("bert", "\"is_decoder\": false", "\"is_decoder\": true");
-    expect_refused(
-        ADZ_ERR_UNSUPPORTED, "config.json: is_decoder is true, but adze knows false only");
-    make_folder("bert", "{", "{\"position_embedding_type\": \"relative_key\", ");
-    expect_refused(ADZ_ERR_UNSUPPORTED, "position_embedding_type is \"relative_key\"");
-    end_folder();
-}
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,7 +273,6 @@ int main(void)
         cmocka_unit_test(shards_are_one_model),
         cmocka_unit_test(dtypes_are_converted),
         cmocka_unit_test(saved_models_are_read_again),
-        cmocka_unit_test(sentences_are_pooled),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

@@ -119,6 +119,28 @@ static void other_texts_are_refused(void **state)
     }
 }
 
+/* An integer beyond int64 is a real, and the other numbers of its file stay what they are. */
+static void large_integers_are_reals(void **state)
+{
+    static const char text[] =
+        "{\"a\": 1000000000000000019884624838656, \"b\": [3, {\"c\": -7, \"d\": 2.5}, -9e30]}";
+    (void)state;
+    json_t *root = adzi_models_json_parse(op, "a.json", text, strlen(text));
+    assert_non_null(root);
+    const models_json all = adzi_models_json_root(op, "a.json", root);
+    const models_json list = adzi_models_json_member(&all, "b");
+    const models_json three = adzi_models_json_at(&list, 0), inner = adzi_models_json_at(&list, 1);
+    double number;
+    int64_t whole;
+    assert_true(adzi_models_json_number(&all, "a", &number) && number == 1e30);
+    assert_false(adzi_models_json_whole(&all, "a", INT64_MIN, INT64_MAX, &whole));
+    expect_error(ADZ_ERR_FORMAT, "a.json: a is 1e+30, but must be a whole number");
+    assert_true(adzi_models_json_whole_of(&three, 3, 3, &whole));
+    assert_true(adzi_models_json_whole(&inner, "c", -7, -7, &whole));
+    assert_true(adzi_models_json_number(&inner, "d", &number) && number == 2.5);
+    json_decref(root);
+}
+
 static void files_are_bounded(void **state)
 {
     (void)state;
@@ -161,6 +183,7 @@ int main(void)
         cmocka_unit_test(texts_are_judged_as_by_jansson),
         cmocka_unit_test(other_kinds_are_errors),
         cmocka_unit_test(other_texts_are_refused),
+        cmocka_unit_test(large_integers_are_reals),
         cmocka_unit_test(files_are_bounded),
         cmocka_unit_test(memory_is_given_back),
     };

@@ -186,7 +186,7 @@ def bad_input():
     refused("128 positions", "small", "--lines", "lines.txt", "--max-length", 150)
     refused("max_length is 1, but 2 special tokens", "small", "--lines", "lines.txt", "--max-length", 1)
     for name, text, message in (("sentence_bert_config.json", '{"do_lower_case": true}', "do_lower_case is set"),
-                                ("sentence_bert_config.json", '{"max_seq_length": "many"}', "max_seq_length is not"),
+                                ("sentence_bert_config.json", '{"max_seq_length": "many"}', "max_seq_length is a text"),
                                 ("sentence_bert_config.json", '{"max_seq_length": 0}', "max_seq_length is 0"),
                                 ("tokenizer.json", "", "near end of file"),
                                 ("config_sentence_transformers.json", '{"default_prompt_name": "query"}',

@@ -86,6 +86,7 @@ class Models(unittest.TestCase):
 
     def test_generation_ends(self):
         model = adze.models.from_pretrained(case('llama_tied')[0])
+        self.assertEqual((model.max_positions, model.max_seq_length, model.eos_token_ids), (64, 64, [2]))
         prompt = adze.tensor([[3, 5, 7]])
         all_ = model.generate(prompt, max_new_tokens=6).tolist()[0]
         self.assertEqual(model.generate(prompt, max_new_tokens=6, on_token=lambda r, step, *_: step < 2).tolist()[0], all_[:3])

@@ -119,6 +119,8 @@ HINTS = {
     'adz_rotary_embedding': {'x': 'gate bias', 'cos': 'vector', 'sin': 'vector'},
     'adz_pretrained_open': {'folder': 'published'}, 'adz_pretrained_cache_new': {'module': 'published'},
     'adz_pretrained_save': {'module': 'published', 'folder': 'published'},
+    'adz_pretrained_max_positions': {'module': 'published'}, 'adz_pretrained_max_seq_length': {'module': 'published'},
+    'adz_pretrained_eos_token_ids': {'module': 'published'},
     'adz_autograd_grad': {'outputs': 'loss', 'gradients': 'NULL', 'inputs': 'leaf',
                           'options': '.allow_unused = 1'},
     'adz_recurrent_new': {'cell': 'recurrent cell'},

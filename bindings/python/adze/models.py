@@ -54,8 +54,24 @@ class Pretrained(Layer):
         """Room for the keys and values of `capacity` positions: zeros, for a call with cache= and past=, or generate."""
         return _adze.pretrained_cache_new(self._handle, batch, capacity)
 
+    @property
+    def max_positions(self):
+        """The most tokens of a sequence for which the model was made; 0 if its configuration says no number."""
+        return _adze.pretrained_max_positions(self._handle)
+
+    @property
+    def max_seq_length(self):
+        """The tokens to which a text is cut before the model embeds it, as in sentence-transformers."""
+        return _adze.pretrained_max_seq_length(self._handle)
+
+    @property
+    def eos_token_ids(self):
+        """The ids that end a text, a list for generate: those of generation_config.json, else of config.json."""
+        return _adze.pretrained_eos_token_ids(self._handle).tolist()
+
     def save_pretrained(self, folder):
-        """Writes config.json and model.safetensors, which transformers opens, and modules.json of a model with a pooling."""
+        """Writes config.json and model.safetensors, which transformers opens, and for a model with a pooling modules.json,
+        1_Pooling/config.json and sentence_bert_config.json, which sentence-transformers reads."""
         _adze.pretrained_save(self._handle, folder)
 
 

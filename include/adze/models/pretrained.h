@@ -99,9 +99,11 @@ ADZ_API adz_module *adz_pretrained_open(const char *folder, const adz_pretrained
 
 /**
  * Writes a network that adz_pretrained_open has read, in the form in which it was published:
- * config.json and model.safetensors, which transformers opens. A model with a pooling gets
- * modules.json and 1_Pooling/config.json, too, for sentence-transformers. Each file is written
- * atomically; the weights come first. The files of tokenizers are not written.
+ * config.json and model.safetensors, which transformers opens. config.json has the ids of
+ * adz_pretrained_eos_token_ids; generation_config.json is not written. A model with a pooling gets
+ * modules.json, 1_Pooling/config.json and sentence_bert_config.json with
+ * adz_pretrained_max_seq_length, too, for sentence-transformers. Each file is written atomically;
+ * the weights come first. The files of tokenizers are not written.
  *
  * @param module  from adz_pretrained_open, or a copy of such a module
  * @param folder  made if it does not exist; its config.json and model.safetensors are replaced
@@ -127,6 +129,46 @@ ADZ_API adz_status adz_pretrained_save(adz_module *module, const char *folder);
  * @see             transformers.StaticCache
  */
 ADZ_API adz_tensor *adz_pretrained_cache_new(adz_module *module, int64_t batch, int64_t capacity);
+
+/**
+ * The most tokens of a sequence for which a network was made: max_position_embeddings or
+ * n_positions of its configuration, context_length of a GGUF file. Of a RoBERTa, whose positions
+ * begin behind that of padding, it is fewer. Networks with a table of positions take no more;
+ * rotary embeddings go on beyond.
+ *
+ * @param module  from adz_pretrained_open, or a copy of such a module
+ * @return        1 or more; 0 if the configuration of a language model says no number; -1 with
+ *                ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another module), ADZ_ERR_FORMAT or ADZ_ERR_MEMORY
+ *                recorded
+ */
+ADZ_API int64_t adz_pretrained_max_positions(adz_module *module);
+
+/**
+ * The tokens to which a text is cut before a network with a pooling embeds it, as in
+ * sentence-transformers: max_seq_length of sentence_bert_config.json; without it, model_max_length
+ * of tokenizer_config.json. It is at most adz_pretrained_max_positions, which other networks have.
+ *
+ * @param module  from adz_pretrained_open, or a copy of such a module
+ * @return        as adz_pretrained_max_positions
+ * @see           sentence_transformers.SentenceTransformer.max_seq_length
+ */
+ADZ_API int64_t adz_pretrained_max_seq_length(adz_module *module);
+
+/**
+ * The tokens that end a text of a language model, for adz_generate_options: eos_token_id of
+ * generation_config.json, else of config.json; tokenizer.ggml.eos_token_id of a GGUF file. It is
+ * read when the network is opened, and saved with it.
+ *
+ *     adz_tensor *ends = adz_pretrained_eos_token_ids(model);
+ *     options.eos_token_ids = adz_tensor_data_constant(ends);
+ *     options.n_eos_token_ids = (size_t)adz_tensor_numel(ends);
+ *
+ * @param module  from adz_pretrained_open, or a copy of such a module
+ * @return        i64[N], N 0 or more, borrowed from the scope; NULL with ADZ_ERR_NULL,
+ *                ADZ_ERR_ARGUMENT (another module), ADZ_ERR_FORMAT or ADZ_ERR_MEMORY recorded
+ * @see           transformers.GenerationConfig
+ */
+ADZ_API adz_tensor *adz_pretrained_eos_token_ids(adz_module *module);
 
 #ifdef __cplusplus
 }

@@ -294,6 +294,16 @@ static bool add_shapes(const models_weights *w, const gguf_model *m, json_t *con
            (!biased || json_object_set_new(config, "attention_bias", json_true()) == 0);
 }
 
+/* The id that ends a text. */
+static bool add_end(const gguf_model *m, json_t *config)
+{
+    static const char name[] = "tokenizer.ggml.eos_token_id";
+    int64_t id;
+    return adz_gguf_kind_of(m->file, name) == ADZ_GGUF_KIND_NONE ||
+           (adz_gguf_integer(m->file, name, &id) == ADZ_OK &&
+               json_object_set_new(config, "eos_token_id", json_integer(id)) == 0);
+}
+
 /* What only encoders have: types of tokens, a row of padding, and a pooling. Files do not say
  * whether embeddings are normalised; the programs of llama.cpp do so by default, and so does this.
  */
@@ -367,7 +377,7 @@ json_t *adzi_models_gguf_open(models_weights *weights, const char *path)
     json_t *config = config_of(weights, m);
     if (config != NULL && check_known(weights, m) && add_values(weights, m, config) &&
         (!m->kind->rotary || add_rope(weights, m, config)) && add_shapes(weights, m, config) &&
-        (!m->kind->encoder || add_encoder(weights, m, config))) {
+        (m->kind->encoder ? add_encoder(weights, m, config) : add_end(m, config))) {
         return config;
     }
     if (adz_error_code() == ADZ_OK) {

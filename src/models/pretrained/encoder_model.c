@@ -243,7 +243,9 @@ const models_sentence *adzi_models_sentence_of(const adz_module *module, int64_t
         return NULL;
     }
     const model_state *state = models_state(module);
-    *width = state->hidden;
+    if (width != NULL) {
+        *width = state->hidden;
+    }
     return &state->sentence;
 }
 
@@ -284,6 +286,25 @@ static bool add_embeddings(
                self, norm, adzi_models_layer_norm(w, norm, width, c->layer_norm_eps));
 }
 
+/* Finds how many tokens a text can have. False with the error recorded if there are no positions
+ * for them. */
+static bool find_lengths(
+    const family *f, const models_json *config, const encoder_config *c, models_sentence *s)
+{
+    const int64_t first = f->counts_padding ? c->pad_token_id + 1 : 0;
+    s->max_positions = c->max_position_embeddings - first;
+    if (s->max_positions < 1) {
+        adzi_models_json_fail(config, ADZ_ERR_FORMAT,
+            "has max_position_embeddings %lld, but those of tokens begin at %lld",
+            (long long)c->max_position_embeddings, (long long)first);
+        return false;
+    }
+    if (s->max_seq_length == 0 || s->max_seq_length > s->max_positions) {
+        s->max_seq_length = s->max_positions;
+    }
+    return true;
+}
+
 static adz_module *build(models_weights *w, const models_json *config, const char *architecture)
 {
     const models_json type = adzi_models_json_member(config, "model_type");
@@ -302,7 +323,9 @@ static adz_module *build(models_weights *w, const models_json *config, const cha
         return NULL;
     }
     sentence = w->sentence != NULL ? *w->sentence : sentence;
-    adz_module *self = adz_module_new(&model_types[i], sizeof(model_state));
+    adz_module *self = find_lengths(f, config, &c, &sentence)
+                           ? adz_module_new(&model_types[i], sizeof(model_state))
+                           : NULL;
     if (self == NULL) {
         return NULL;
     }

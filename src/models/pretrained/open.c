@@ -8,7 +8,7 @@
 #include "pretrained/causal_lm.h"
 #include "pretrained/families.h"
 #include "pretrained/gpt2.h"
-#include "pretrained/open.h"
+#include "pretrained/info.h"
 
 enum { MOST_CONFIG = 1 << 22, PATH = 1024 }; /* bytes of a config.json and of a path */
 
@@ -86,7 +86,12 @@ static bool keep_config(adz_module *module, const json_t *root)
 
 /* ---- the folder ----------------------------------------------------------------------------- */
 
-static adz_module *build(models_weights *weights, const models_json *config)
+static bool is_language_model(const adz_module *module)
+{
+    return adzi_models_is_gpt2(module) || adzi_models_is_causal_lm(module);
+}
+
+static adz_module *build(models_weights *weights, const models_json *config, json_t *root)
 {
     const char *architecture;
     const models_family *family = family_of(config, &architecture);
@@ -95,8 +100,10 @@ static adz_module *build(models_weights *weights, const models_json *config)
         return NULL;
     }
     adz_module *module = family->build(weights, config, architecture);
-    const bool good = module != NULL && adzi_models_all_taken(weights, family->ignored) &&
-                      keep_config(module, config->value) && adz_module_eval(module) == ADZ_OK;
+    const bool good =
+        module != NULL && adzi_models_all_taken(weights, family->ignored) &&
+        (!is_language_model(module) || adzi_models_take_ends(config, weights->file, root)) &&
+        keep_config(module, root) && adz_module_eval(module) == ADZ_OK;
     return adzi_models_or_free(good, module);
 }
 
@@ -128,7 +135,7 @@ adz_module *adz_pretrained_open(const char *folder, const adz_pretrained_options
         gguf ? adzi_models_gguf_open(&weights, path) : adzi_models_json_load(op, path, MOST_CONFIG);
     const models_json config = adzi_models_json_root(op, path, root);
     adz_module *module =
-        root != NULL && adzi_models_json_is_object(&config) ? build(&weights, &config) : NULL;
+        root != NULL && adzi_models_json_is_object(&config) ? build(&weights, &config, root) : NULL;
     if (gguf) {
         adzi_models_gguf_close(&weights);
     } else {
@@ -152,7 +159,7 @@ adz_tensor *adz_pretrained_cache_new(adz_module *module, int64_t batch, int64_t 
         return NULL;
     }
     const bool gpt2 = adzi_models_is_gpt2(module);
-    if (!gpt2 && !adzi_models_is_causal_lm(module)) {
+    if (!is_language_model(module)) {
         return models_fail(name, ADZ_ERR_ARGUMENT, "the module is a %s, which has no cache",
             adz_module_name(module));
     }

@@ -16,18 +16,9 @@
 #include "adze/ops/shape.h"
 #include "json.h"
 #include "models.h"
-
-enum { PATH = 1024, MOST = 1 << 20 };
+#include "pretrained/folder.h"
 
 /* ---- the files ------------------------------------------------------------------------------ */
-
-static json_t *read_file(const char *op, char *path, const char *folder, const char *name)
-{
-    if (snprintf(path, PATH, "%s/%s", folder, name) >= PATH) {
-        return models_fail(op, ADZ_ERR_ARGUMENT, "the path of the folder is too long");
-    }
-    return adzi_models_json_load(op, path, MOST);
-}
 
 /* Reads the name of a pooling. False if adze does not know it. */
 static bool read_pooling_name(const models_json *mode, models_sentence *s)
@@ -91,16 +82,23 @@ static bool read_pooling(const models_json *config, models_sentence *s)
 static bool read_pooling_file(const models_json *module, const char *folder, models_sentence *s)
 {
     const char *name = adzi_models_json_text(module, "path");
-    char below[PATH], path[PATH];
+    char below[MODELS_PATH], path[MODELS_PATH];
     if (name == NULL) {
         return false;
     }
     if (name[0] == '/' || strstr(name, "..") != NULL ||
-        snprintf(below, sizeof below, "%s/config.json", name) >= PATH) {
+        snprintf(below, sizeof below, "%s/config.json", name) >= MODELS_PATH) {
         adzi_models_json_fail(module, ADZ_ERR_FORMAT, "has a path that leads out of the folder");
         return false;
     }
-    json_t *root = read_file(module->op, path, folder, below);
+    json_t *root;
+    if (!adzi_models_folder_json(module->op, folder, below, path, &root)) {
+        return false;
+    }
+    if (root == NULL) {
+        adz_error_format(
+            module->op, ADZ_ERR_IO, "%s cannot be opened: there is no such file", path);
+    }
     const models_json config = adzi_models_json_root(module->op, path, root);
     const bool good = root != NULL && read_pooling(&config, s);
     json_decref(root);
@@ -136,26 +134,52 @@ static bool read_module(
     return false;
 }
 
+/* Reads a length, a whole number from 1 on. It stays as it is if there is no such file or entry, or
+ * if the number is so large that it means no limit. */
+static bool read_length(
+    const char *op, const char *folder, const char *file, const char *name, int64_t *length)
+{
+    char path[MODELS_PATH];
+    json_t *root;
+    double number = 0;
+    if (!adzi_models_folder_json(op, folder, file, path, &root)) {
+        return false;
+    }
+    const models_json all = adzi_models_json_root(op, path, root);
+    const models_json entry = adzi_models_json_member(&all, name);
+    bool good = root == NULL || adzi_models_json_is_object(&all);
+    if (good && entry.value != NULL && !json_is_null(entry.value)) {
+        good = adzi_models_json_number_of(&entry, &number) &&
+               (number >= 0x1p53 || adzi_models_json_whole_of(&entry, 1, (int64_t)1 << 53, length));
+    }
+    json_decref(root);
+    return good;
+}
+
 bool adzi_models_sentence_read(const char *op, const char *folder, models_sentence *sentence)
 {
-    char path[PATH];
+    char path[MODELS_PATH];
+    json_t *root;
     *sentence = (models_sentence){ .pooling = MODELS_POOLING_NONE };
-    snprintf(path, sizeof path, "%s/modules.json", folder);
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
+    if (!adzi_models_folder_json(op, folder, "modules.json", path, &root)) {
+        return false;
+    }
+    if (root == NULL) {
         return true;
     }
-    fclose(file);
-    json_t *root = read_file(op, path, folder, "modules.json");
     const models_json list = adzi_models_json_root(op, path, root);
     size_t count = 0;
-    bool good = root != NULL && adzi_models_json_count(&list, &count);
+    bool good = adzi_models_json_count(&list, &count);
     for (size_t i = 0; i < count && good; ++i) {
         const models_json module = adzi_models_json_at(&list, i);
         good = read_module(&module, i, folder, sentence);
     }
     json_decref(root);
-    return good;
+    int64_t *length = &sentence->max_seq_length;
+    good = good && read_length(op, folder, "sentence_bert_config.json", "max_seq_length", length);
+    return good && *length == 0
+               ? read_length(op, folder, "tokenizer_config.json", "model_max_length", length)
+               : good;
 }
 
 /* ---- the embedding -------------------------------------------------------------------------- */

@@ -11,18 +11,22 @@ typedef enum models_pooling {
     MODELS_POOLING_MAX   /* their maxima */
 } models_pooling;
 
-/** What modules.json says. */
+/** What modules.json says, and how many tokens a text can have. */
 typedef struct models_sentence {
     models_pooling pooling;
     bool normalize;
+    int64_t max_positions;  /* that the model has for tokens */
+    int64_t max_seq_length; /* tokens to which texts are cut, 1 to max_positions */
 } models_sentence;
 
 /** Reads modules.json of a folder, and the configuration of its pooling; NONE without such a file.
- * False with the error recorded: another module or pooling is ADZ_ERR_UNSUPPORTED. */
+ * With a pooling it reads max_seq_length, too: the number of sentence_bert_config.json, else
+ * model_max_length of tokenizer_config.json; 0 if no file has one. False with the error recorded:
+ * another module or pooling is ADZ_ERR_UNSUPPORTED. */
 bool adzi_models_sentence_read(const char *op, const char *folder, models_sentence *sentence);
 
 /** How a model that adz_pretrained_open has read makes the embedding of a sentence. `width`
- * receives the features of the embedding. NULL if the model is no encoder. */
+ * receives the features of the embedding unless it is NULL. NULL if the model is no encoder. */
 const models_sentence *adzi_models_sentence_of(const adz_module *module, int64_t *width);
 
 /** The embedding [B, D] of h[B, T, D]. `mask` is the mask of keys, bool[B, 1, 1, T], or ADZ_NONE.

@@ -8,7 +8,7 @@
 #include "adze/models/pretrained.h"
 #include "json.h"
 #include "models.h"
-#include "pretrained/open.h"
+#include "pretrained/info.h"
 #include "pretrained/pooling.h"
 
 enum { PATH = 1024 };
@@ -59,11 +59,7 @@ static adz_status save_weights(adz_module *module, const char *path)
 /* The configuration with the dtype of the parameters; NULL with the error recorded. */
 static json_t *config_of(adz_module *module)
 {
-    adz_tensor *text = adz_module_get_buffer(module, MODELS_CONFIG);
-    json_t *config = text != NULL
-                         ? adzi_models_json_parse(op, "the module's configuration",
-                               adz_tensor_data_constant(text), (size_t)adz_tensor_numel(text))
-                         : NULL;
+    json_t *config = adzi_models_kept_config(op, module);
     adz_tensor_list parameters = adz_module_parameters(module);
     if (config != NULL && parameters.count > 0) {
         json_object_del(config, "torch_dtype");
@@ -110,7 +106,31 @@ static json_t *module_row(int number, const char *path, const char *kind)
         "{s:i, s:s, s:s, s:s}", "idx", number, "name", name, "path", path, "type", type);
 }
 
-/* Writes modules.json and the configuration of the pooling, if the model has one. */
+/* The files of a model with a pooling. */
+typedef struct {
+    json_t *pooling, *modules, *length;
+} sentence_files;
+
+/* Makes the files; false if memory was refused. */
+static bool make_files(const models_sentence *sentence, int64_t width, sentence_files *f)
+{
+    f->pooling = json_pack("{s:I, s:b, s:b, s:b, s:b}", "word_embedding_dimension",
+        (json_int_t)width, "pooling_mode_cls_token", sentence->pooling == MODELS_POOLING_CLS,
+        "pooling_mode_mean_tokens", sentence->pooling == MODELS_POOLING_MEAN,
+        "pooling_mode_max_tokens", sentence->pooling == MODELS_POOLING_MAX,
+        "pooling_mode_mean_sqrt_len_tokens", 0);
+    f->length = json_pack(
+        "{s:I, s:b}", "max_seq_length", (json_int_t)sentence->max_seq_length, "do_lower_case", 0);
+    f->modules = json_array();
+    return f->pooling != NULL && f->length != NULL &&
+           json_array_append_new(f->modules, module_row(0, "", "Transformer")) == 0 &&
+           json_array_append_new(f->modules, module_row(1, "1_Pooling", "Pooling")) == 0 &&
+           (!sentence->normalize ||
+               json_array_append_new(f->modules, module_row(2, "2_Normalize", "Normalize")) == 0);
+}
+
+/* Writes modules.json, the configuration of the pooling, and the most tokens of a text, if the
+ * model has a pooling. modules.json comes last, because it leads to the others. */
 static adz_status save_sentence(const adz_module *module, const char *folder)
 {
     int64_t width;
@@ -119,26 +139,21 @@ static adz_status save_sentence(const adz_module *module, const char *folder)
     if (sentence == NULL || sentence->pooling == MODELS_POOLING_NONE) {
         return ADZ_OK;
     }
-    json_t *pooling = json_pack("{s:I, s:b, s:b, s:b, s:b}", "word_embedding_dimension",
-        (json_int_t)width, "pooling_mode_cls_token", sentence->pooling == MODELS_POOLING_CLS,
-        "pooling_mode_mean_tokens", sentence->pooling == MODELS_POOLING_MEAN,
-        "pooling_mode_max_tokens", sentence->pooling == MODELS_POOLING_MAX,
-        "pooling_mode_mean_sqrt_len_tokens", 0);
-    json_t *modules = json_array();
+    sentence_files files;
     adz_status status = ADZ_OK;
-    if (pooling == NULL || json_array_append_new(modules, module_row(0, "", "Transformer")) != 0 ||
-        json_array_append_new(modules, module_row(1, "1_Pooling", "Pooling")) != 0 ||
-        (sentence->normalize &&
-            json_array_append_new(modules, module_row(2, "2_Normalize", "Normalize")) != 0)) {
+    if (!make_files(sentence, width, &files)) {
         status = adz_error_format(op, ADZ_ERR_MEMORY, "memory for modules.json was refused");
     } else if (!path_of(below, folder, "1_Pooling")) {
         status = adz_error_code();
     }
     status = status == ADZ_OK ? make_folder(below) : status;
-    status = status == ADZ_OK ? save_json(pooling, below, "config.json") : status;
-    status = status == ADZ_OK ? save_json(modules, folder, "modules.json") : status;
-    json_decref(pooling);
-    json_decref(modules);
+    status = status == ADZ_OK ? save_json(files.pooling, below, "config.json") : status;
+    status =
+        status == ADZ_OK ? save_json(files.length, folder, "sentence_bert_config.json") : status;
+    status = status == ADZ_OK ? save_json(files.modules, folder, "modules.json") : status;
+    json_decref(files.pooling);
+    json_decref(files.length);
+    json_decref(files.modules);
     return status;
 }
 
@@ -161,6 +176,19 @@ static adz_status check_sentence(const adz_module *module, const char *folder)
                      folder);
 }
 
+/* Refuses weights that transformers does not read. */
+static adz_status check_blocks(adz_module *module)
+{
+    adz_tensor_list parameters = adz_module_parameters(module);
+    for (size_t i = 0; i < parameters.count; ++i) {
+        if (adz_tensor_dtype(parameters.items[i]) == ADZ_U8) {
+            return adz_error_format(op, ADZ_ERR_UNSUPPORTED,
+                "the module has weights in blocks of Q8_0, which transformers does not read; adz_module_to converts them");
+        }
+    }
+    return ADZ_OK;
+}
+
 adz_status adz_pretrained_save(adz_module *module, const char *folder)
 {
     char path[PATH];
@@ -170,31 +198,13 @@ adz_status adz_pretrained_save(adz_module *module, const char *folder)
     if (folder == NULL) {
         return adz_error_null(op, "folder");
     }
-    const size_t length = strlen(MODELS_CONFIG);
-    adz_named_list buffers = adz_module_named_buffers(module);
-    bool found = false;
-    for (size_t i = 0; i < buffers.count; ++i) {
-        found = found || strncmp(buffers.items[i].name, MODELS_CONFIG, length + 1) == 0;
-    }
-    if (!found) {
-        return adz_error_format(op, ADZ_ERR_ARGUMENT,
-            "the module is a %s that adz_pretrained_open has not read", adz_module_name(module));
-    }
-    if (!path_of(path, folder, "model.safetensors")) {
-        return adz_error_code();
-    }
-    adz_tensor_list parameters = adz_module_parameters(module);
-    for (size_t i = 0; i < parameters.count; ++i) {
-        if (adz_tensor_dtype(parameters.items[i]) == ADZ_U8) {
-            return adz_error_format(op, ADZ_ERR_UNSUPPORTED,
-                "the module has weights in blocks of Q8_0, which transformers does not read; adz_module_to converts them");
-        }
-    }
     json_t *config = config_of(module);
     if (config == NULL) {
         return adz_error_code();
     }
-    adz_status status = check_sentence(module, folder);
+    adz_status status =
+        path_of(path, folder, "model.safetensors") ? check_blocks(module) : adz_error_code();
+    status = status == ADZ_OK ? check_sentence(module, folder) : status;
     status = status == ADZ_OK ? make_folder(folder) : status;
     status = status == ADZ_OK ? save_weights(module, path) : status;
     status = status == ADZ_OK ? save_json(config, folder, "config.json") : status;
