@@ -28,8 +28,10 @@ static const struct {
         "config.json: logit_softcap is an entry that adze does not know" },
     { "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"mish\"", ADZ_ERR_UNSUPPORTED,
         "hidden_act is \"mish\"" },
+    { "\"rope_type\": \"llama3\"", "\"rope_type\": \"dynamic\"", ADZ_ERR_UNSUPPORTED,
+        "has the type \"dynamic\", but adze knows default, linear, llama3 and yarn only" },
     { "\"rope_type\": \"llama3\"", "\"rope_type\": \"yarn\"", ADZ_ERR_UNSUPPORTED,
-        "has the type \"yarn\", but adze knows default, linear and llama3 only" },
+        "rope_parameters.high_freq_factor is an entry that adze does not know" },
     { "{", "{ \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2},", ADZ_ERR_UNSUPPORTED,
         "rope_scaling is another one than that of rope_parameters" },
     { "{", "{ \"rope_interleaved\": true,", ADZ_ERR_UNSUPPORTED, "rope_interleaved is true" },
@@ -80,6 +82,52 @@ static void configurations_of_other_families_are_refused(void **state)
     expect_refused(ADZ_ERR_FORMAT, "has layers with a window, but no sliding_window");
     make_folder("qwen2_window", "\"sliding_attention\"", "\"linear_attention\"");
     expect_refused(ADZ_ERR_UNSUPPORTED, "layer_types[1] is \"linear_attention\"");
+    end_folder();
+}
+
+/* Opens the golden model with yarn after a change, and returns its frequencies, [8] in f64. */
+static adz_tensor *frequencies_with(const char *text, const char *other)
+{
+    make_folder("llama_yarn", text, other);
+    adz_module *model = open_as(folder, ADZ_F64);
+    adz_tensor *t = adz_clone(adz_module_get_buffer(model, "model.inv_freq"));
+    assert_non_null(t);
+    adz_module_release(&model);
+    return t;
+}
+
+static void entries_of_yarn(void **state)
+{
+    static const char fast[] = "\"beta_fast\": 2.0",
+                      old[] = "\"original_max_position_embeddings\": 48";
+    static const char factor[] = "\"factor\": 4.0", theta[] = "\"rope_theta\": 30.0";
+    (void)state;
+    ADZ_SCOPE
+    {
+        adz_tensor *own = frequencies_with(fast, fast);
+        adz_tensor *defaults = frequencies_with(fast, "\"beta_fast\": 32");
+        assert_false(adz_equal(own, defaults));
+        assert_true(adz_equal(frequencies_with(fast, "\"beta_slow\": 1"), defaults));
+        assert_true(adz_equal(frequencies_with(fast, "\"beta_fast\": 0"), defaults));
+        assert_true(adz_equal(frequencies_with(fast, "\"beta_fast\": null"), defaults));
+        adz_tensor *longer = frequencies_with(old, "\"original_max_position_embeddings\": 64");
+        assert_false(adz_equal(own, longer));
+        assert_true(adz_equal(frequencies_with(old, "\"truncate\": true"), longer));
+        assert_false(adz_equal(frequencies_with(old, "\"truncate\": false"), longer));
+    }
+    make_folder("llama_yarn", factor, "\"factor\": null");
+    expect_refused(ADZ_ERR_FORMAT, "rope_parameters.factor is null");
+    make_folder("llama_yarn", fast, "\"beta_fast\": -1");
+    expect_refused(ADZ_ERR_FORMAT, "rope_parameters.beta_fast must be above 0");
+    make_folder("llama_yarn", fast, "\"attention_factor\": 0");
+    expect_refused(ADZ_ERR_FORMAT, "rope_parameters.attention_factor must be above 0");
+    make_folder("llama_yarn", fast, "\"truncate\": 1");
+    expect_refused(ADZ_ERR_FORMAT, "rope_parameters.truncate is 1");
+    make_folder("llama_yarn", fast, "\"partial_rotary_factor\": 0.5");
+    expect_refused(
+        ADZ_ERR_UNSUPPORTED, "partial_rotary_factor is an entry that adze does not know");
+    make_folder("llama_yarn", theta, "\"rope_theta\": 1.0");
+    expect_refused(ADZ_ERR_FORMAT, "rope_parameters.rope_theta must be above 1");
     end_folder();
 }
 
@@ -268,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_configurations_are_refused),
         cmocka_unit_test(configurations_of_other_families_are_refused),
+        cmocka_unit_test(entries_of_yarn),
         cmocka_unit_test(entries_without_effect_are_skipped),
         cmocka_unit_test(padding_has_no_gradient),
         cmocka_unit_test(shards_are_one_model),

@@ -16,6 +16,7 @@ Exits with 77 without transformers and torch.
 """
 import contextlib
 import json
+import math
 import pathlib
 import shutil
 import subprocess
@@ -35,6 +36,7 @@ SMALL = dict(vocab_size=37, hidden_size=12, intermediate_size=20, num_hidden_lay
              max_position_embeddings=64)
 LLAMA3 = {'rope_type': 'llama3', 'factor': 8.0, 'low_freq_factor': 1.0, 'high_freq_factor': 4.0,
           'original_max_position_embeddings': 16, 'rope_theta': 50.0}
+YARN = {'rope_type': 'yarn', 'factor': 4.0, 'original_max_position_embeddings': 48, 'rope_theta': 30.0, 'beta_fast': 2.0}
 
 
 def cases():
@@ -48,6 +50,10 @@ def cases():
                                     rms_norm_eps=1e-5, hidden_act='gelu', rope_parameters=LLAMA3),
         'llama_linear': lambda: llama(num_key_value_heads=4, rope_parameters={'rope_type': 'linear', 'factor': 2.0,
                                                                               'rope_theta': 300.0}, head_dim=6),
+        'llama_yarn': lambda: llama(num_key_value_heads=1, num_attention_heads=2, head_dim=16, num_hidden_layers=1, rope_parameters=YARN),
+        'qwen2_yarn': lambda: qwen2(num_key_value_heads=1, num_attention_heads=1, rope_parameters={
+            **YARN, 'beta_fast': 3.5, 'beta_slow': 0.25, 'truncate': False, 'mscale': 0.7, 'mscale_all_dim': 1.5}),
+        'qwen3_yarn': lambda: qwen3(head_dim=20, rope_parameters={**YARN, 'attention_factor': 0.8, 'beta_fast': 1.0}),
         'qwen2': lambda: qwen2(tie_word_embeddings=True),
         'qwen2_window': lambda: qwen2(use_sliding_window=True, sliding_window=3, max_window_layers=1),
         'qwen3': lambda: qwen3(attention_bias=True),
@@ -84,6 +90,15 @@ def frequencies(config, width):
         old, low, high = (rope[k] for k in ('original_max_position_embeddings', 'low_freq_factor', 'high_freq_factor'))
         part = ((old * f / (2 * torch.pi) - low) / (high - low)).clamp(0, 1)
         f = (1 - part) * f / rope['factor'] + part * f
+    if rope['rope_type'] == 'yarn':
+        old, base = rope['original_max_position_embeddings'], math.log(rope['rope_theta'])
+        low, high = (width * math.log(old / (rope.get(k, n) * 2 * math.pi)) / (2 * base)
+                     for k, n in (('beta_fast', 32), ('beta_slow', 1)))
+        if rope.get('truncate', True):
+            low, high = math.floor(low), math.ceil(high)
+        low, high = max(low, 0), min(high, width - 1)
+        part = ((torch.arange(width // 2, dtype=torch.float64) - low) / (high - low or 0.001)).clamp(0, 1)
+        f = f / rope['factor'] * part + f * (1 - part)
     return f
 
 
@@ -147,6 +162,8 @@ def inputs_of(model):
     mask = torch.ones(B, T, dtype=torch.int64)
     mask[1, T - 2:] = 0
     inputs = {'input_ids': ids, 'attention_mask': mask}
+    if (getattr(config, 'rope_parameters', None) or {}).get('rope_type') == 'yarn':
+        inputs['position_ids'] = 7 * torch.arange(T).expand(B, T).contiguous() # to see the slow frequencies
     if hasattr(model, 'lm_head'):
         inputs['labels'] = ids.clone()
     else:

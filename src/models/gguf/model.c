@@ -183,7 +183,7 @@ static bool add_factors(
     for (int64_t i = 0; fits && i < width / 2; ++i) {
         rope.factor = factors[i] > rope.factor ? factors[i] : rope.factor;
     }
-    rope.llama3 = true;
+    rope.kind = MODELS_ROPE_LLAMA3;
     rope.low_freq_factor = 1;
     rope.high_freq_factor = 4;
     rope.original_max_position_embeddings = 8192;

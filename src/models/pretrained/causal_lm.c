@@ -146,6 +146,7 @@ enum { EMBED_TOKENS, LAYERS, NORM }; /* children */
 
 typedef struct {
     int64_t key_heads, head_dim;
+    double attention_factor; /* of cosines and sines */
 } model_state;
 
 /* The arguments of a call and what follows from them. */
@@ -212,6 +213,11 @@ static adz_status model_call(adz_module *self, const adz_values *in, adz_values 
     }
     adz_tensor *h = adzi_models_forward(self, EMBED_TOKENS, a.ids), *angle = angles(self, &a);
     adz_tensor *c = adz_cos(angle), *s = adz_sin(angle);
+    const double factor = ((const model_state *)models_state(self))->attention_factor;
+    if (factor != 1) {
+        c = adz_mul_number(c, factor);
+        s = adz_mul_number(s, factor);
+    }
     adz_module *layers = models_child(self, LAYERS);
     adz_values *to = adz_values_new(), *from = adz_values_new();
     adz_status status = h != NULL && s != NULL ? ADZ_OK : adz_error_code();
@@ -260,7 +266,8 @@ static adz_module *model_new(models_weights *w, const models_json *config, const
     if (self == NULL) {
         return NULL;
     }
-    *(model_state *)models_state(self) = (model_state){ d->key_heads, d->head_dim };
+    *(model_state *)models_state(self) =
+        (model_state){ d->key_heads, d->head_dim, rope->attention_factor };
     adz_tensor *frequencies = adzi_models_rope_frequencies(rope, d->head_dim, w->dtype);
     const bool good = adz_module_add_buffer(self, "inv_freq", frequencies, false) != NULL &&
                       adzi_models_add(self, "embed_tokens",
