@@ -121,6 +121,9 @@ static void entries_of_yarn(void **state)
     expect_refused(ADZ_ERR_FORMAT, "rope_parameters.beta_fast must be above 0");
     make_folder("llama_yarn", fast, "\"attention_factor\": 0");
     expect_refused(ADZ_ERR_FORMAT, "rope_parameters.attention_factor must be above 0");
+    make_folder("llama_yarn", fast, "\"mscale\": 1e308, \"mscale_all_dim\": 1e-308");
+    expect_refused(
+        ADZ_ERR_FORMAT, "rope_parameters makes an attention_factor that float32 does not");
     make_folder("llama_yarn", fast, "\"truncate\": 1");
     expect_refused(ADZ_ERR_FORMAT, "rope_parameters.truncate is 1");
     make_folder("llama_yarn", fast, "\"partial_rotary_factor\": 0.5");

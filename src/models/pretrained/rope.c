@@ -7,6 +7,7 @@
  * the scores of attention by a number. */
 #include "pretrained/rope.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -95,7 +96,15 @@ static bool read_yarn(const models_json *config, const models_json *scaling, mod
     rope->attention_factor = some > 0 && all > 0
                                  ? growth(rope->factor, some) / growth(rope->factor, all)
                                  : growth(rope->factor, 1);
-    return read_optional(scaling, "attention_factor", false, &rope->attention_factor);
+    if (!read_optional(scaling, "attention_factor", false, &rope->attention_factor)) {
+        return false;
+    }
+    const bool good = rope->attention_factor <= FLT_MAX;
+    if (!good) {
+        adzi_models_json_fail(
+            scaling, ADZ_ERR_FORMAT, "makes an attention_factor that float32 does not have");
+    }
+    return good;
 }
 
 /* The entries of a scaling of this type. */
