@@ -13,6 +13,7 @@
 #include "adze/scope.h"
 #include "adze/sequences.h"
 #include "base/cpu.h"
+#include "tensor/gemm/cut.h"
 #include "tensor/gemm/loops.h"
 #include "tensor/kernel/registers.h"
 
@@ -260,6 +261,27 @@ static void medium_rounds_f32_alone(void **state)
     expect(&f64, "small loops");
 }
 
+/* Whether a product that is cut along its longer side is worth two threads. */
+static bool is_shared(int64_t m, int64_t n, int64_t k)
+{
+    const adzi_gemm_args g = product(ADZ_F32, false, true, m, n, k);
+    const adzi_gemm_cut_rule rule = { .by_columns = n > m, .multiple = 16 };
+    const adzi_gemm_cut cut = adzi_gemm_cut_by(&g, &rule);
+    return cut.blocks >= 2 * adzi_gemm_cut_grain(&cut);
+}
+
+/* The weights of one row come from memory, so fewer multiply-adds of them are worth a thread. */
+static void products_of_a_row_are_shared_by_what_they_read(void **state)
+{
+    (void)state;
+    assert_true(is_shared(1, 576, 576));
+    assert_true(is_shared(576, 1, 576));
+    assert_false(is_shared(1, 192, 576));
+    assert_false(is_shared(192, 1, 576));
+    assert_false(is_shared(16, 144, 144));
+    assert_true(is_shared(16, 512, 512));
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "environment") == 0) {
@@ -276,6 +298,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(vectors_are_dot_products_or_sums_of_rows, by_rule),
         cmocka_unit_test_setup(a_user_may_choose_the_blas, by_rule),
         cmocka_unit_test_setup(medium_rounds_f32_alone, by_rule),
+        cmocka_unit_test(products_of_a_row_are_shared_by_what_they_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

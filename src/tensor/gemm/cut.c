@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-/* The most blocks of an item if each block is a separate call. */
-enum { MOST_ALONE = 8 };
+enum {
+    MOST_ALONE = 8, /* the most blocks of an item if each block is a separate call */
+    READ = 4        /* multiply-adds that take as long as reading an element from memory */
+};
 
 adzi_gemm_cut adzi_gemm_cut_by(const adzi_gemm_args *g, const adzi_gemm_cut_rule *rule)
 {
@@ -47,9 +49,12 @@ int64_t adzi_gemm_grain(double work_per_unit)
     return units < 1 ? 1 : (int64_t)units;
 }
 
+/* A product of a row, or of a column, takes as long as reading its matrix. */
 int64_t adzi_gemm_cut_grain(const adzi_gemm_cut *cut)
 {
-    return adzi_gemm_grain(adzi_gemm_work(&cut->g) / (double)cut->blocks);
+    const int64_t rows = adzi_gemm_least(cut->g.m, cut->g.n);
+    const double waits = rows < READ ? READ / (double)rows : 1;
+    return adzi_gemm_grain(waits * adzi_gemm_work(&cut->g) / (double)cut->blocks);
 }
 
 adzi_gemm_args adzi_gemm_part(const adzi_gemm_args *g, const adzi_gemm_block *block)
