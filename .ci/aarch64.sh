@@ -5,7 +5,7 @@
 install_aarch64() {
     local packages missing
     packages='gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
-        libopenblas-pthread-dev:arm64 libjansson-dev:arm64 libcmocka-dev:arm64'
+        libopenblas-pthread-dev:arm64 libjansson-dev:arm64 libcmocka-dev:arm64 libgomp1:arm64'
     # shellcheck disable=SC2086
     missing=$(not_installed $packages)
     [ -n "$missing" ] || return 0

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Applies the worked examples of CONTRIBUTING.md to a copy of the tree, builds it and runs their tests.
 
-    contributing.py TOP WORK_DIR [--openmp]
+    contributing.py TOP WORK_DIR [MESON_OPTION...]
 
 The examples are the patches in docs/examples. Each must apply to the tree on its own. All of them together
-are then built without optimisation, and the tests that the patches name in their lines "Tests:" must pass.
-WORK_DIR is made again. With --openmp parallel loops run over OpenMP, and the tests run that depend on it: the build
-is needed anyway.
+are then built in WORK_DIR/build, and the tests that the patches name in their lines "Tests:" must pass.
+WORK_DIR is made again. Without a MESON_OPTION the build is one without optimisation.
 """
 import json
 import os
@@ -17,11 +16,8 @@ import subprocess
 import sys
 
 KINDS = ["activation", "function", "loss", "module", "operator", "optimizer"]
-OPTIONS = ["-Dbuildtype=plain", "-Doptimization=0", "-Dwerror=true", "-Dbench=false", "-Dexamples=false",
-           "-Dkernels=native", "-Dmpi=disabled"]
-
-# What differs between OpenMP and the library's own pool of threads.
-OF_THREADS = ["parallel", "gemm", "precision", "tensor", "autograd", "threads"]
+OPTIONS = ["-Dbuildtype=plain", "-Doptimization=0"]
+ALWAYS = ["-Dwerror=true", "-Dbench=false", "-Dexamples=false", "-Dkernels=native", "-Dmpi=disabled"]
 
 
 def run(*command, cwd):
@@ -81,11 +77,7 @@ def main():
     for patch in patches:
         run("git", "apply", str(patch), cwd=tree)
     tests = [test for patch in patches for test in tests_of(patch)]
-    options = OPTIONS
-    if sys.argv[3:] == ["--openmp"]:
-        options = OPTIONS + ["-Dthreads=openmp"]
-        tests += OF_THREADS
-    run("meson", "setup", str(build), *options, cwd=tree)
+    run("meson", "setup", str(build), *ALWAYS, *(sys.argv[3:] or OPTIONS), cwd=tree)
     run("ninja", "tests/ops/adze-operators", cwd=build)
     run(sys.executable, "tests/checks/operators.py", str(build / "tests/ops/adze-operators"), ".", "--write",
         cwd=tree)

@@ -14,7 +14,7 @@ enum { MOST_INPUTS = 3 };
 
 /* How far the compiler goes. A test that is not about its results compiles faster without. */
 #ifndef C_LEVEL
-#define C_LEVEL "-O2"
+#define C_LEVEL "-O1 -fstrict-aliasing"
 #endif
 
 /* A module with its inputs, which a test exports and calls. */
