@@ -39,7 +39,7 @@
  * | adz_root by Newton or Anderson                      | captured, with its gradients          |
  * | adz_root by ADZ_ROOT_KRYLOV                         | refused: the host reads dot products  |
  * | adz_odeint with `steps`, and by ADZ_ODE_RK4         | captured, with its gradients          |
- * | adz_odeint with error control                       | captured, without gradients           |
+ * | adz_odeint with error control                       | captured, with first derivatives      |
  * | adz_odeint by ADZ_ODE_BDF                           | refused: the host chooses orders      |
  * | adz_odeint_event, adz_odeint_events                 | refused: the host reads its sign      |
  *
@@ -61,9 +61,13 @@
  * Steps with error control, by ADZ_ODE_DORMAND_PRINCE and ADZ_ODE_RODAS4, are a while loop of the
  * plan. Each run takes as many steps as it needs, at most max_steps, and has the bits of an
  * ordinary call; where that would fail, the run fails with its error. The number of launches
- * depends neither on the steps nor on the times. If the solution would have a gradient, the call is
- * ADZ_ERR_STATE: set `steps`, call it outside of the plan, or disable gradients. The report is that
- * of the call that makes the plan.
+ * depends neither on the steps nor on the times. The report is that of the call that makes the
+ * plan. There are gradients by everything but the times, with the bits of ordinary calls. The plan
+ * has room for the states and slopes before max_steps steps, so set max_steps for a large state:
+ * a room of more than 2^28 elements is ADZ_ERR_STATE. The backward computes each step again. If the
+ * function uses a tensor that is neither an argument nor a leaf, gradients behind that tensor agree
+ * up to rounding. Gradients by the times, and derivatives of second order or forwards, are
+ * ADZ_ERR_STATE: set `steps`, call it outside of the plan, or disable gradients.
  *
  * Exports contain fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE, and steps of the latter
  * with error control, as loops of the file. A file computes the lengths of steps in the dtype of y,

@@ -67,20 +67,37 @@ static void KERNEL(combination_term)(
     }
 }
 
+/* The gradients of a sum without rows: -0, which changes no bit of what is added to it. */
+static void KERNEL(combination_none)(const adzi_combination_args *c, int64_t from, int64_t n)
+{
+    for (int j = -1; j < c->n; ++j) {
+        elem *dx = (elem *)(j < 0 ? c->dbase : c->dx[j]);
+        for (int64_t i = 0; dx != NULL && i < n; ++i) {
+            dx[from + i] = -(elem)0;
+        }
+    }
+}
+
 /* The gradients of all terms: dx_j = sum_r dy_r h a_rj, and dbase = sum_r dy_r. */
 void KERNEL(linear_combination_backward)(const void *args, int64_t begin, int64_t end);
 void KERNEL(linear_combination_backward)(const void *args, int64_t begin, int64_t end)
 {
     const adzi_combination_args *c = args;
+    const elem h = (elem)(c->length != NULL ? *c->length : c->h);
+    const int64_t first = c->range != NULL ? c->range[0] : 0;
+    const int64_t rows = c->range != NULL ? c->range[1] : c->rows;
+    if (rows == 0) {
+        KERNEL(combination_none)(c, begin, end - begin);
+    }
     for (int64_t from = begin; from < end; from += ADZI_COMBINATION_RUN) {
         const int64_t n = end - from < ADZI_COMBINATION_RUN ? end - from : ADZI_COMBINATION_RUN;
-        for (int64_t r = 0; r < c->rows; ++r) {
-            const elem *dy = (const elem *)c->dy + r * c->numel + from;
+        for (int64_t r = 0; r < rows; ++r) {
+            const elem *dy = (const elem *)c->dy + (first + r) * c->numel + from;
             const double *a = c->weights != NULL ? c->weights + r * c->n : c->a;
             for (int j = 0; j < c->n; ++j) {
                 if (c->dx[j] != NULL) {
                     KERNEL(combination_term)
-                    ((elem *)c->dx[j] + from, dy, (elem)c->h, (elem)a[j], r == 0, n);
+                    ((elem *)c->dx[j] + from, dy, h, (elem)a[j], r == 0, n);
                 }
             }
             if (c->dbase != NULL) {

@@ -61,6 +61,7 @@ typedef struct adzi_ode_loop {
     int columns[ADZI_COMBINATION_TERMS], n_dense;
     size_t n_carries;
     adz_tensor *state_finite, *slope_finite; /* at the first time */
+    const struct adzi_ode_rows *rows;        /* keep the steps for a gradient; NULL: none do */
 } adzi_ode_loop;
 
 /** A number of the controller as a scalar. */

@@ -15,6 +15,7 @@
 #include "base/threads/marks.h"
 #include "solvers/ode_control.h"
 #include "solvers/ode_run.h"
+#include "solvers/ode_while_gradient.h"
 
 /* The carries. ADZ_ODE_RODAS4 has those before SLOPE. Those from FROM on are of the step that was
  * tried last, for states between its ends. */
@@ -83,6 +84,10 @@ static adz_status try_step(adz_tensor **results, adz_tensor *const *in, void *us
     };
     adzi_ode_move move = { .first = carries_slope ? in[SLOPE] : NULL };
     if (span.t == NULL || length == NULL || !adzi_ode_step(a->ode, &span, in[Y], &move)) {
+        return status_of(NULL);
+    }
+    const adzi_ode_row row = { in[Y], carries_slope ? in[SLOPE] : NULL, in[T], length, to };
+    if (a->rows != NULL && !adzi_ode_rows_keep(a->rows, in[ACCEPTED], &row)) {
         return status_of(NULL);
     }
     adz_tensor *error = adzi_ode_size(a, move.error, in[Y], move.y1, false);
@@ -298,47 +303,24 @@ bool adzi_ode_may_while(const adzi_ode *ode)
     return !ode->fixed && (thread->tracer != NULL || adzi_capture_of(thread) != NULL);
 }
 
-/* Whether the solution would have a gradient, which a plan does not give it. The function is called
- * once, without being computed. True with the error recorded, also if that call fails. */
-static bool wants_gradient(const adzi_ode *ode, adz_tensor *y0)
-{
-    adzi_thread *thread = adzi_self();
-    if (!thread->grad_enabled) {
-        return false;
-    }
-    const size_t mark = thread->n_temporaries;
-    adzi_add_mark(ADZI_MARK_PROBE, NULL, 0);
-    const bool skipped = adzi_capture_skips(true);
-    adz_tensor *t = adz_select(ode->times, 0, 0);
-    const adz_tensor *f = t != NULL ? adzi_ode_slope(ode, t, y0) : NULL;
-    const bool wants = f != NULL && (adzi_requires_grad(f) || adzi_requires_grad(y0) ||
-                                        adzi_requires_grad(ode->times));
-    adzi_scope_unwind(thread, mark);
-    adzi_capture_skips(skipped);
-    adzi_add_mark(ADZI_MARK_PROBED, NULL, 0);
-    if (wants) {
-        adzi_error(ode->e.op, ADZ_ERR_STATE,
-            "a solution with error control has no gradient in a plan; set steps, or call %s outside of the plan, or without gradients (ADZ_NO_GRAD)",
-            ode->e.op);
-    }
-    return f == NULL || wants;
-}
-
 typedef struct solution {
     adzi_ode *ode;
     adz_tensor *y0, **results;
     bool traced;
+    const adzi_ode_graded *graded; /* NULL in a trace */
+    adz_tensor *count, *times;     /* of the steps; times that increase */
 } solution;
 
 static bool solve(void *state)
 {
-    const solution *s = state;
+    solution *s = state;
     adzi_ode *ode = s->ode;
     const bool rodas = ode->o.method == ADZ_ODE_RODAS4, many = ode->n_times > 2;
     adzi_ode_loop a = { .ode = ode,
         .n_carries = rodas  ? SLOPE
                      : many ? CARRIES
                             : FROM,
+        .rows = s->graded != NULL ? &s->graded->rows : NULL,
         .dtype = s->traced ? (adz_dtype)s->y0->dtype : ADZ_F64 };
     adz_tensor *y = adz_clone(s->y0), *carries[CARRIES + 1], *states;
     ode->like = s->y0;
@@ -359,6 +341,8 @@ static bool solve(void *state)
         a.target = a.stop = a.end;
         states = reach(&a, carries) ? adz_unsqueeze(state_of(&a, carries), 0) : NULL;
     }
+    s->count = carries[ACCEPTED];
+    s->times = a.times;
     s->results[0] = adz_cat((adz_tensor *[]){ adz_unsqueeze(y, 0), states }, 2, 0);
     return s->results[0] != NULL && (s->traced || check_end(&a, carries));
 }
@@ -398,13 +382,16 @@ bool adzi_ode_while(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
     const bool traced = adzi_self()->tracer != NULL;
     const adzi_door door = { .op = ode->e.op,
         .mode = traced ? ADZI_DOOR_KEEPS_MODES : ADZI_DOOR_RECORDS_NOTHING };
-    if (!traced && (wants_gradient(ode, y0) || !adzi_ode_check_times(ode))) {
+    adzi_ode_graded graded = { .wants = false };
+    if (!traced && (!adzi_ode_graded_begin(ode, y0, &graded) || !adzi_ode_check_times(ode))) {
         return false;
     }
+    solution s = { ode, y0, results, traced, graded.wants ? &graded : NULL, NULL, NULL };
     ode->counts = traced ? NULL : &ode->report;
-    const bool good = adzi_through_door(&door, solve, &(solution){ ode, y0, results, traced }) &&
-                      (!traced || end_graph(results));
+    bool good = adzi_through_door(&door, solve, &s) && (!traced || end_graph(results));
     ode->counts = NULL;
+    good = good &&
+           (!graded.wants || adzi_ode_graded_record(ode, &graded, y0, s.count, s.times, results));
     ode->sign = NULL;
     ode->o.atols = NULL; /* the program's array may end with the call */
     return good;

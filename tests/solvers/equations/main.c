@@ -59,5 +59,6 @@ int main(void)
            run_group("forward hits", forward_hits, N_FORWARD_HITS) +
            run_group("ode backwards", ode_backwards, N_ODE_BACKWARDS) +
            run_group("ode plans", ode_plans, N_ODE_PLANS) +
-           run_group("ode adaptive plans", ode_adaptive_plans, N_ODE_ADAPTIVE_PLANS);
+           run_group("ode adaptive plans", ode_adaptive_plans, N_ODE_ADAPTIVE_PLANS) +
+           run_group("ode adaptive gradients", ode_adaptive_gradients, N_ODE_ADAPTIVE_GRADIENTS);
 }

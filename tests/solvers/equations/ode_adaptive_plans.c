@@ -259,22 +259,21 @@ static void bodies_of_loops_solve_equations(void **state)
     adz_set_grad_enabled(before);
 }
 
-/* With a gradient, and by the method that chooses on the host, a plan refuses. */
+/* With a gradient by the times, and by the method that chooses on the host, a plan refuses. */
 static void what_a_plan_refuses(void **state)
 {
     (void)state;
     adz_plan_options o = ADZ_PLAN_OPTIONS;
-    for (int i = 0; i < 4; ++i) {
-        solved s = solved_new(i == 3 ? ADZ_ODE_BDF : ADZ_ODE_DORMAND_PRINCE, ADZ_F64, 3);
-        adz_tensor **leaves[] = { &s.w, &s.y0, &s.times, NULL };
-        if (leaves[i] != NULL) {
-            adz_requires_grad_(*leaves[i], true);
+    for (int i = 0; i < 2; ++i) {
+        solved s = solved_new(i == 1 ? ADZ_ODE_BDF : ADZ_ODE_DORMAND_PRINCE, ADZ_F64, 3);
+        if (i == 0) {
+            adz_requires_grad_(s.times, true);
         }
         adz_plan *plan = adz_plan_new(solve, &s, &o);
         assert_true(adz_plan_run(plan) != ADZ_OK);
-        expect_error(ADZ_ERR_STATE, i == 3 ? "ADZ_ODE_BDF" : "no gradient in a plan");
+        expect_error(ADZ_ERR_STATE, i == 1 ? "ADZ_ODE_BDF" : "no gradient in a plan");
         adz_plan_free(&plan);
-        if (i < 3) {
+        if (i == 0) {
             const bool before = adz_set_grad_enabled(false);
             check_plan(&s);
             adz_set_grad_enabled(before);

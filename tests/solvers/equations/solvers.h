@@ -49,7 +49,8 @@ enum {
     N_FORWARD_HITS = 5,
     N_ODE_BACKWARDS = 6,
     N_ODE_PLANS = 3,
-    N_ODE_ADAPTIVE_PLANS = 9
+    N_ODE_ADAPTIVE_PLANS = 9,
+    N_ODE_ADAPTIVE_GRADIENTS = 6
 };
 /* Each test has a scope. */
 int solvers_open(void **state);
@@ -82,6 +83,7 @@ extern const struct CMUnitTest forward_hits[N_FORWARD_HITS];
 extern const struct CMUnitTest ode_backwards[N_ODE_BACKWARDS];
 extern const struct CMUnitTest ode_plans[N_ODE_PLANS];
 extern const struct CMUnitTest ode_adaptive_plans[N_ODE_ADAPTIVE_PLANS];
+extern const struct CMUnitTest ode_adaptive_gradients[N_ODE_ADAPTIVE_GRADIENTS];
 
 /** The methods that choose their steps. */
 enum { ADAPTIVE = 3 };
