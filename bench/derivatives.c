@@ -11,8 +11,7 @@
  *   kepler    Kepler's equation for 8 bodies: six Newton steps and a loss with its gradient, some
  *             200 operations on 8 numbers, f64
  *
- * ode is adaptive, so it cannot be captured. implicit is captured with as many iterations as its
- * search makes outside of a plan.
+ * implicit is captured with as many iterations as its search makes outside of a plan.
  *
  * The Jacobians are compared with their products alone, in a plan; jvp is compared with the
  * forward, captured or not as it is. */
