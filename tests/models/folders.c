@@ -96,6 +96,9 @@ static adz_tensor *frequencies_with(const char *text, const char *other)
     return t;
 }
 
+/* Two entries of its config.json, one after the other. */
+static const char fast_and_factor[] = "\"beta_fast\": 2.0,\n  \"factor\": 4.0";
+
 static void entries_of_yarn(void **state)
 {
     static const char fast[] = "\"beta_fast\": 2.0",
@@ -131,6 +134,90 @@ static void entries_of_yarn(void **state)
         ADZ_ERR_UNSUPPORTED, "partial_rotary_factor is an entry that adze does not know");
     make_folder("llama_yarn", theta, "\"rope_theta\": 1.0");
     expect_refused(ADZ_ERR_FORMAT, "rope_parameters.rope_theta must be above 1");
+    end_folder();
+}
+
+/* Frequencies that transformers computes in f64, where each entry and each limit of the blend
+ * matters: the first pair is below 0, the last one is beyond the features, or both are the same. */
+static void frequencies_of_yarn(void **state)
+{
+    static const struct {
+        const char *other; /* for "beta_fast": 2.0 and the entry after it */
+        double f[8];
+    } rows[] = {
+        { "\"beta_fast\": 32, \"beta_slow\": null, \"factor\": 4.0",
+            { 1, 0.55562114981458288, 0.29910090447736387, 0.15361803974951602,
+                0.073029674334022132, 0.029835905605921996, 0.019502894327672635,
+                0.012748494789475026 } },
+        { "\"beta_fast\": 2.0, \"beta_slow\": 0.25, \"truncate\": false, \"factor\": 4.0",
+            { 1, 0.6536719409583327, 0.42728700639623407, 0.27930552681730186, 0.1588405035432448,
+                0.085529389675266507, 0.0439458410625626, 0.020906729575581789 } },
+        { "\"beta_fast\": 1.0, \"truncate\": false, \"factor\": 4.0",
+            { 1, 0.6536719409583327, 0.42728700639623407, 0.27930552681730186, 0.18257418583505536,
+                0.029835905605921996, 0.019502894327672635, 0.012748494789475026 } },
+        { "\"beta_fast\": 0.5, \"factor\": 4.0",
+            { 0.25, 0.16341798523958317, 0.10682175159905852, 0.069826381704325466,
+                0.04564354645876384, 0.029835905605921996, 0.078011577310690541,
+                0.050993979157900104 } },
+        { "\"beta_fast\": 2.0, \"factor\": 0.5",
+            { 1, 0.6536719409583327, 0.42728700639623407, 0.27930552681730186, 0.27386127875258304,
+                0.23868724484737597, 0.15602315462138108, 0.10198795831580021 } },
+        { "\"beta_fast\": 2.0, \"beta_slow\": 0.00048, \"factor\": 4.0",
+            { 1, 0.6536719409583327, 0.42728700639623407, 0.27930552681730186, 0.17116329922036438,
+                0.104425669620727, 0.063384406564936074, 0.038245484368425078 } },
+    };
+    (void)state;
+    ADZ_SCOPE
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        adz_tensor *wanted = (adz_tensor_from)(rows[i].f, ADZ_SHAPE(8), ADZ_F64);
+        expect_close(
+            rows[i].other, frequencies_with(fast_and_factor, rows[i].other), wanted, 1e-14);
+    }
+    end_folder();
+}
+
+/* Logits of the golden model with yarn after a change. */
+static adz_tensor *logits_with(const char *other)
+{
+    make_folder("llama_yarn", fast_and_factor, other);
+    adz_module *model = open_as(folder, ADZ_F64);
+    adz_tensor *y = adz_clone(
+        adz_module_forward(model, (adz_reshape)((adz_arange)(3, 8, 1, ADZ_I64), ADZ_SHAPE(1, 5))));
+    assert_non_null(y);
+    adz_module_release(&model);
+    return y;
+}
+
+/* The factor of attention is given, or follows from both of mscale and mscale_all_dim, or from the
+ * factor of lengths. The numbers are those of transformers. */
+static void factors_of_attention(void **state)
+{
+    static const char *const rows[][2] = {
+        { "", "1.138629436111989" },
+        { "\"mscale\": 0.7, \"mscale_all_dim\": 1.5,", "0.9081881819561598" },
+        { "\"mscale\": 0.7,", "1.138629436111989" },
+        { "\"mscale\": 0.7, \"mscale_all_dim\": 0,", "1.138629436111989" },
+        { "\"mscale\": 0.7, \"mscale_all_dim\": 1.5, \"attention_factor\": null,",
+            "0.9081881819561598" },
+    };
+    (void)state;
+    ADZ_SCOPE
+    {
+        adz_tensor *other =
+            logits_with("\"attention_factor\": 0.8, \"beta_fast\": 2.0, \"factor\": 4.0");
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+            char text[200];
+            snprintf(text, sizeof text, "%s \"beta_fast\": 2.0, \"factor\": 4.0", rows[i][0]);
+            adz_tensor *found = logits_with(text);
+            snprintf(text, sizeof text,
+                "\"attention_factor\": %s, \"beta_fast\": 2.0, \"factor\": 4.0", rows[i][1]);
+            expect_close(rows[i][0], found, logits_with(text), 1e-14);
+            assert_false(adz_allclose(found, other, 1e-3, 1e-3, false));
+        }
+        adz_tensor *one = logits_with("\"beta_fast\": 2.0, \"factor\": 0.5");
+        expect_close("a factor below 1", one,
+            logits_with("\"attention_factor\": 1, \"beta_fast\": 2.0, \"factor\": 0.5"), 1e-14);
+    }
     end_folder();
 }
 
@@ -320,6 +407,8 @@ int main(void)
         cmocka_unit_test(other_configurations_are_refused),
         cmocka_unit_test(configurations_of_other_families_are_refused),
         cmocka_unit_test(entries_of_yarn),
+        cmocka_unit_test(frequencies_of_yarn),
+        cmocka_unit_test(factors_of_attention),
         cmocka_unit_test(entries_without_effect_are_skipped),
         cmocka_unit_test(padding_has_no_gradient),
         cmocka_unit_test(shards_are_one_model),
