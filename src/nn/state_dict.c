@@ -17,6 +17,7 @@ typedef adz_status (*on_slot)(const char *name, adz_tensor *t, void *user);
 typedef struct slots_walk {
     on_slot visit;
     void *user;
+    bool empty; /* slots without a tensor are visited, and no others */
     adzi_text name;
 } slots_walk;
 
@@ -24,7 +25,8 @@ static adz_status visit_slots(
     slots_walk *walk, const char *prefix, const adzi_slot *slots, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {
-        if (slots[i].tensor == NULL || adzi_is_none(slots[i].tensor) || !slots[i].persistent) {
+        const bool empty = slots[i].tensor == NULL || adzi_is_none(slots[i].tensor);
+        if (empty != walk->empty || !slots[i].persistent) {
             continue;
         }
         adzi_text_cut(&walk->name, 0);
@@ -49,10 +51,11 @@ static adz_status visit_module(adz_module *module, const char *prefix, void *use
 }
 
 /* Calls `visit` for every entry of the module's state in PyTorch's order: a module's parameters,
- * its persistent buffers, then its children. */
-static adz_status each_entry(adz_module *module, on_slot visit, void *user)
+ * its persistent buffers, then its children. With `empty` it is called for those that have a place
+ * and no tensor, instead. */
+static adz_status each_entry(adz_module *module, bool empty, on_slot visit, void *user)
 {
-    slots_walk walk = { visit, user, { 0 } };
+    slots_walk walk = { visit, user, empty, { 0 } };
     adzi_text prefix = { 0 };
     adz_status status = adzi_module_walk(module, &prefix, visit_module, &walk);
     adzi_text_free(&prefix);
@@ -71,7 +74,7 @@ adz_state_dict *adz_module_state_dict(adz_module *module)
         return NULL;
     }
     adz_state_dict *state = adz_state_dict_new();
-    if (state != NULL && each_entry(module, add_to_state, state) != ADZ_OK) {
+    if (state != NULL && each_entry(module, false, add_to_state, state) != ADZ_OK) {
         adz_state_dict_free(&state);
     }
     return state;
@@ -82,6 +85,7 @@ adz_state_dict *adz_module_state_dict(adz_module *module)
 /* What the check of a state found before anything is loaded. */
 typedef struct load {
     const char *op;
+    adz_module *module;
     const adz_state_dict *state;
     adz_load_report *report; /* or NULL */
     bool *used;              /* for each entry of `state`, whether the module has its name */
@@ -270,6 +274,34 @@ static bool find_unexpected(const load *l, adzi_text *unexpected, size_t *n)
     return true;
 }
 
+/* Counts a tensor of the state whose place in the module is empty. */
+typedef struct {
+    const adz_state_dict *state;
+    size_t n;
+} empty_places;
+
+static adz_status count_empty(const char *name, adz_tensor *none, void *user)
+{
+    empty_places *e = user;
+    (void)none;
+    e->n += adzi_state_find(e->state, name) < adz_state_dict_count(e->state);
+    return ADZ_OK;
+}
+
+/* Advice on tensors that the module has a place for and does without: a bias, or the masks of a
+ * GPT-2 that a file brings. */
+static void add_empty(const load *l, adzi_text *hint)
+{
+    empty_places e = { l->state, 0 };
+    if (each_entry(l->module, true, count_empty, &e) != ADZ_OK) {
+        hint->failed = true;
+    } else if (e.n > 0) {
+        adzi_text_format(hint,
+            "%zu unexpected ones have a place in the module, which works without them: load without `strict` to leave them out. ",
+            e.n);
+    }
+}
+
 /* Records one message that names all that is wrong. With `names`, this includes names that only one
  * side has. */
 static adz_status refuse(const load *l, const adz_state_dict *targets, bool names,
@@ -278,6 +310,7 @@ static adz_status refuse(const load *l, const adz_state_dict *targets, bool name
     adzi_text message = { 0 }, hint = { 0 };
     if (names) {
         adzi_load_hint(&hint, l->state, targets, l->n_fit);
+        add_empty(l, &hint);
         add_list(&message, "missing: ", &l->missing);
         add_list(&message, "unexpected: ", unexpected);
     }
@@ -367,7 +400,7 @@ static adz_status check_and_load(const char *op, adz_module *module, const adz_s
     }
     adzi_load_report_clear(options->report);
     size_t count = adz_state_dict_count(state);
-    load l = { .op = op, .state = state, .report = options->report };
+    load l = { .op = op, .module = module, .state = state, .report = options->report };
     l.used = adzi_alloc_zero(count + 1);
     if (l.used == NULL) {
         adzi_fail_memory(op, count);

@@ -172,6 +172,52 @@ static void padding_does_not_fill_windows(void **state)
     adz_module_release(&model);
 }
 
+/* An opened GPT-2 has no masks of positions. A state of one that had them says what to do, and is
+ * loaded without them. */
+static void states_with_masks_are_loaded(void **state)
+{
+    (void)state;
+    adz_module *model = open_as(golden("gpt2", ""), ADZ_F32);
+    adz_state_dict *saved = adz_module_state_dict(model);
+    adz_tensor *mask = adz_tril(adz_ones(ADZ_SHAPE(1, 1, 64, 64), ADZ_F32), 0);
+    adz_state_dict_add(saved, "transformer.h.0.attn.bias", mask);
+    adz_state_dict_add(saved, "transformer.h.1.attn.bias", mask);
+    assert_int_equal(adz_module_load_state_dict(model, saved, true), ADZ_ERR_STATE);
+    expect_error(ADZ_ERR_STATE,
+        "nothing was loaded. 2 unexpected ones have a place in the module, which works without them: load without `strict`");
+    assert_int_equal(adz_module_load_state_dict(model, saved, false), ADZ_OK);
+    assert_true(adz_module_get_buffer(
+                    adz_module_get_child(model, "transformer.h.0.attn"), "bias") == ADZ_NONE);
+    adz_state_dict_add(saved, "transformer.h.1.attn.other", mask);
+    assert_int_equal(adz_module_load_state_dict(model, saved, true), ADZ_ERR_STATE);
+    expect_error(ADZ_ERR_STATE, "3 unexpected, 0 of another shape");
+    adz_state_dict_free(&saved);
+    adz_module_release(&model);
+}
+
+/* Padding takes none of the positions of GPT-2. */
+static void padding_takes_no_positions_of_gpt2(void **state)
+{
+    (void)state;
+    enum { PADDING = 60, TEXT = 3, NEW = 6 }; /* n_positions is 64 */
+    int64_t ids[PADDING + TEXT] = { 0 }, mask[PADDING + TEXT] = { 0 };
+    for (int i = PADDING; i < PADDING + TEXT; ++i) {
+        ids[i] = i % 11 + 5;
+        mask[i] = 1;
+    }
+    adz_module *model = open_as(golden("gpt2", ""), ADZ_F64);
+    adz_generate_options o = ADZ_GENERATE_OPTIONS;
+    o.max_new_tokens = NEW;
+    adz_tensor *alone =
+        adz_generate(model, (adz_tensor_from)(ids + PADDING, ADZ_SHAPE(1, TEXT), ADZ_I64), &o);
+    o.attention_mask = (adz_tensor_from)(mask, ADZ_SHAPE(1, PADDING + TEXT), ADZ_I64);
+    adz_tensor *padded = (adz_tensor_from)(ids, ADZ_SHAPE(1, PADDING + TEXT), ADZ_I64);
+    assert_true(adz_equal(adz_generate(model, padded, &o), alone));
+    o.cache = adz_pretrained_cache_new(model, 1, PADDING + TEXT + NEW);
+    assert_true(adz_equal(adz_generate(model, padded, &o), alone));
+    adz_module_release(&model);
+}
+
 /* A batch goes on when one of its rows ends. */
 static void batches_of_gpt2_go_on(void **state)
 {
@@ -285,6 +331,8 @@ int main(void)
         cmocka_unit_test(padding_does_not_fill_windows),
         cmocka_unit_test(batches_of_gpt2_go_on),
         cmocka_unit_test(padded_batches_of_gpt2_go_on),
+        cmocka_unit_test(padding_takes_no_positions_of_gpt2),
+        cmocka_unit_test(states_with_masks_are_loaded),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

@@ -205,7 +205,8 @@ ADZ_API adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *op
  * as "attention_mask", a bool mask that expands to [B, H, T, P + T] and is true for keys that
  * count. It gives y[B, T, D] and "present"[2, B, H, P + T, D/H], without a past a view of c_attn's
  * result. What a query gets whose keys are all hidden is not defined. The buffer bias[1, 1, n_ctx,
- * n_ctx] hides later keys; with skip_init there is no buffer, and they are hidden all the same.
+ * n_ctx] hides later keys; with skip_init there is no buffer, they are hidden all the same, and
+ * P + T has no limit.
  *
  * @param nx       features D, 1 or more, divided by n_head
  * @param n_ctx    the longest P + T, 1 or more

@@ -91,7 +91,7 @@ static adz_tensor *attend(adz_module *self, adz_tensor *const *qkv, adz_tensor *
                : attend_masked(mask, q, k, v, &o);
 }
 
-/* Checks the sizes of x and past, and that both together have at most n_ctx positions. */
+/* Checks the sizes of x and past, and that the mask of positions has room for both together. */
 static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor *past)
 {
     const attention_state *state = zoo_state(self);
@@ -113,7 +113,7 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
         return false;
     }
     int64_t length = adz_tensor_size(x, 1) + (first ? 0 : adz_tensor_size(past, 3));
-    if (length > state->n_ctx) {
+    if (length > state->n_ctx && !zoo_is_none(adz_module_buffer_at(self, 0))) {
         adz_error_format(name, ADZ_ERR_SHAPE,
             "x%s after a past of %lld makes %lld positions, but n_ctx is %lld", adz_text_shape(x),
             (long long)(length - adz_tensor_size(x, 1)), (long long)length,
