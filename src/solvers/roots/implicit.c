@@ -158,6 +158,11 @@ static adz_tensor *adjoint(vjp *p)
     if (!p->context->system && adzi_root_is_dense(&p->context->o, p->dy->numel)) {
         return dense_adjoint(p);
     }
+    if (adzi_self()->tracer != NULL) {
+        return adzi_fail(p->e.op, ADZ_ERR_UNSUPPORTED,
+            "the gradient of a root of %s cannot be exported: with more than 2048 unknowns its system is solved by GMRES, which reads dot products on the host; use ADZ_ROOT_NEWTON, or rows",
+            adzi_text_shape(p->dy));
+    }
     const bool transposed = !p->context->transposed;
     adz_tensor *b = adz_neg(p->dy);
     adz_tensor *u = b != NULL ? krylov(p, b, transposed) : NULL;

@@ -165,8 +165,37 @@ static void files_find_the_roots_of_the_library(void **state)
     adz_scope_close(scope);
 }
 
+static adz_tensor *gradient_of_many(adz_module *none, adz_tensor **in)
+{
+    (void)none;
+    adz_root_options o = options_of(ADZ_ROOT_AUTO, in[0]);
+    o.fixed_iterations = 1;
+    adz_tensor *x = adz_root(coupled, in[0], adz_zeros_like(in[0]), &o, NULL), *g;
+    adz_tensor *sum = x != NULL ? adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
+    return sum != NULL && adz_autograd_grad(&sum, NULL, 1, in, 1, NULL, &g) == ADZ_OK ? g : NULL;
+}
+
+/* The gradient by ADZ_ROOT_AUTO for so many unknowns is computed on the host. */
+static void gradients_of_many_unknowns_are_refused_by_name(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    c_network n = { .in = { adz_requires_grad_(adz_randn(ADZ_SHAPE(2049), ADZ_F64), true) },
+        .n_in = 1,
+        .call = gradient_of_many };
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.precision = ADZ_F64;
+    assert_int_equal(write_network(&n, "many.c", &o), ADZ_ERR_UNSUPPORTED);
+    assert_non_null(strstr(adz_error_message(), "use ADZ_ROOT_NEWTON, or rows"));
+    adz_error_clear();
+    adz_scope_close(scope);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(files_find_the_roots_of_the_library) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_find_the_roots_of_the_library),
+        cmocka_unit_test(gradients_of_many_unknowns_are_refused_by_name),
+    };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }
