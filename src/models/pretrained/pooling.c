@@ -134,10 +134,10 @@ static bool read_module(
     return false;
 }
 
-/* Reads a length, a whole number from 1 on. It stays as it is if there is no such file or entry, or
- * if the number is so large that it means no limit. */
-static bool read_length(
-    const char *op, const char *folder, const char *file, const char *name, int64_t *length)
+/* Reads a length, a whole number from 1 on, and a flag unless it is NULL. Each stays as it is if
+ * there is no such file or entry, and the length if it is so large that it means no limit. */
+static bool read_text_file(const char *op, const char *folder, const char *file, const char *name,
+    int64_t *length, bool *lower)
 {
     char path[MODELS_PATH];
     json_t *root;
@@ -147,10 +147,14 @@ static bool read_length(
     }
     const models_json all = adzi_models_json_root(op, path, root);
     const models_json entry = adzi_models_json_member(&all, name);
+    const models_json flag = adzi_models_json_member(&all, "do_lower_case");
     bool good = root == NULL || adzi_models_json_is_object(&all);
     if (good && entry.value != NULL && !json_is_null(entry.value)) {
         good = adzi_models_json_number_of(&entry, &number) &&
                (number >= 0x1p53 || adzi_models_json_whole_of(&entry, 1, (int64_t)1 << 53, length));
+    }
+    if (good && lower != NULL && flag.value != NULL && !json_is_null(flag.value)) {
+        good = adzi_models_json_flag_of(&flag, lower);
     }
     json_decref(root);
     return good;
@@ -176,10 +180,11 @@ bool adzi_models_sentence_read(const char *op, const char *folder, models_senten
     }
     json_decref(root);
     int64_t *length = &sentence->max_seq_length;
-    good = good && read_length(op, folder, "sentence_bert_config.json", "max_seq_length", length);
-    return good && *length == 0
-               ? read_length(op, folder, "tokenizer_config.json", "model_max_length", length)
-               : good;
+    good = good && read_text_file(op, folder, "sentence_bert_config.json", "max_seq_length", length,
+                       &sentence->do_lower_case);
+    return good && *length == 0 ? read_text_file(op, folder, "tokenizer_config.json",
+                                      "model_max_length", length, NULL)
+                                : good;
 }
 
 /* ---- the embedding -------------------------------------------------------------------------- */

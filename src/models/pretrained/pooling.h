@@ -17,12 +17,13 @@ typedef struct models_sentence {
     bool normalize;
     int64_t max_positions;  /* that the model has for tokens */
     int64_t max_seq_length; /* tokens to which texts are cut, 1 to max_positions */
+    bool do_lower_case;     /* sentence-transformers makes texts lower case before its tokenizer */
 } models_sentence;
 
 /** Reads modules.json of a folder, and the configuration of its pooling; NONE without such a file.
  * With a pooling it reads max_seq_length, too: the number of sentence_bert_config.json, else
- * model_max_length of tokenizer_config.json; 0 if no file has one. False with the error recorded:
- * another module or pooling is ADZ_ERR_UNSUPPORTED. */
+ * model_max_length of tokenizer_config.json; 0 if no file has one; and do_lower_case. False with
+ * the error recorded: another module or pooling is ADZ_ERR_UNSUPPORTED. */
 bool adzi_models_sentence_read(const char *op, const char *folder, models_sentence *sentence);
 
 /** How a model that adz_pretrained_open has read makes the embedding of a sentence. `width`

@@ -119,8 +119,8 @@ static bool make_files(const models_sentence *sentence, int64_t width, sentence_
         "pooling_mode_mean_tokens", sentence->pooling == MODELS_POOLING_MEAN,
         "pooling_mode_max_tokens", sentence->pooling == MODELS_POOLING_MAX,
         "pooling_mode_mean_sqrt_len_tokens", 0);
-    f->length = json_pack(
-        "{s:I, s:b}", "max_seq_length", (json_int_t)sentence->max_seq_length, "do_lower_case", 0);
+    f->length = json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)sentence->max_seq_length,
+        "do_lower_case", sentence->do_lower_case);
     f->modules = json_array();
     return f->pooling != NULL && f->length != NULL &&
            json_array_append_new(f->modules, module_row(0, "", "Transformer")) == 0 &&
