@@ -32,7 +32,8 @@ enum {
     PACKED_WIDTH = 128,    /* least columns of a B that is packed once: strips have no narrow end */
     SHORT_ROW = 1024,      /* bytes of a row of a B that tiles read where it lies */
     WIDENED = 1 << 17,     /* bytes of a stored operand that are widened at a time */
-    WIDENED_TILES = 1 << 21 /* for tiles, of which each part reads all rows of A */
+    WIDENED_WIDE = 1 << 21 /* for tiles, of which each part reads all rows of A, and for a B whose
+                              rows lie along n, of which each part reads a piece of each row */
 };
 
 typedef struct loops_args {
@@ -147,7 +148,8 @@ static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool sw
         } else if (kernel == KERNEL_FOR(gemm_sum_rows, g->dtype) && !has_blocks(g)) {
             *(g->m == 1 && !g->tb ? &widened.b_stored : &widened.a_stored) = 0;
         }
-        args.widths = adzi_gemm_widths_of(&widened, tiles ? WIDENED_TILES : WIDENED, swapped);
+        const bool wide = tiles || (!g->tb && widened.b_stored != 0);
+        args.widths = adzi_gemm_widths_of(&widened, wide ? WIDENED_WIDE : WIDENED, swapped);
     }
     ADZI_GEMM_LAUNCH_CUT(compute_blocks, loops_args, &args);
     return true;
