@@ -94,6 +94,14 @@ void masks_cover_the_past(void **state)
     adz_tensor *x[] = { adz_ones(ADZ_SHAPE(1, 2, 4), ADZ_F32), ADZ_NONE, row_of(counts, 2) };
     assert_null(one_result(m, NULL, x, 3, NULL));
     expect_error(ADZ_ERR_DTYPE, "attention_mask is int64, but must be bool");
+    /* A mask of more texts is refused under the causal mask, and under another one. */
+    x[2] = adz_ones(ADZ_SHAPE(3, 1, 1, 2), ADZ_BOOL);
+    assert_null(one_result(m, NULL, x, 3, NULL));
+    expect_error(ADZ_ERR_SHAPE, "attn_mask[3, 1, 1, 2] does not broadcast");
+    adz_tensor *bias = adz_module_get_buffer(m, "attn.bias");
+    fill(adz_narrow(adz_narrow(bias, 2, 0, 1), 3, 1, 1), 1);
+    assert_null(one_result(m, NULL, x, 3, NULL));
+    expect_error(ADZ_ERR_SHAPE, "expand: x[3, 1, 1, 2]");
     adz_module_release(&m);
 }
 

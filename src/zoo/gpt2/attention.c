@@ -64,7 +64,8 @@ static adz_tensor *attend_masked(
     mask = adz_narrow(adz_narrow(mask, 2, keys - queries, queries), 3, 0, keys);
     scores = adz_masked_fill(scores, adz_eq_number(mask, 0), -1e10);
     if (!zoo_is_none(o->attn_mask)) {
-        scores = adz_masked_fill(scores, adz_logical_not(o->attn_mask), -1e10);
+        adz_tensor *hidden = adz_expand(adz_logical_not(o->attn_mask), adz_tensor_shape(scores));
+        scores = adz_masked_fill(scores, hidden, -1e10);
     }
     adz_tensor *p = adz_dropout(adz_softmax(scores, -1), o->dropout_p, o->training, o->generator);
     return adz_matmul(p, v);
