@@ -167,10 +167,35 @@ static void texts_have_a_length(void **state)
     expect_bad_length(of_sentences, "{\"max_seq_length\": 2.5}", "max_seq_length is 2.5");
     expect_bad_length(of_sentences, "{\"max_seq_length\": \"many\"}", "max_seq_length is a text");
     expect_bad_length(of_sentences, "[]", "sentence_bert_config.json: it is a list");
+    expect_length("{\"transformer_task\": \"feature-extraction\", \"modality_config\": {\"text\": "
+                  "{\"method\": \"forward\", \"method_output_name\": \"last_hidden_state\"}}, "
+                  "\"module_output_name\": \"token_embeddings\"}",
+        "{\"model_max_length\": 10}", 10);
     expect_bad_length("tokenizer_config.json", "{\"model_max_length\": -1}",
         "tokenizer_config.json: model_max_length is -1");
     expect_bad_length("tokenizer_config.json", "{\"model_max_length\": 1e400}",
         "tokenizer_config.json: it is not JSON");
+}
+
+/* sentence-transformers can pool another result, which would be another embedding. */
+static void other_results_are_not_pooled(void **state)
+{
+    static const char *const rows[][2] = {
+        { "{\"transformer_task\": \"fill-mask\"}", "transformer_task is \"fill-mask\"" },
+        { "{\"module_output_name\": \"sentence_embedding\"}",
+            "module_output_name is \"sentence_embedding\", but adze knows token_embeddings only" },
+        { "{\"modality_config\": {\"text\": {\"method_output_name\": \"pooler_output\"}}}",
+            "modality_config.text.method_output_name is \"pooler_output\"" },
+        { "{\"modality_config\": {\"text\": {\"method\": \"get_text_features\"}}}",
+            "modality_config.text.method is \"get_text_features\"" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        make_sentences(modules, mean);
+        write_text(in_folder("sentence_bert_config.json"), rows[i][0]);
+        expect_refused(ADZ_ERR_UNSUPPORTED, rows[i][1]);
+        end_sentences();
+    }
 }
 
 /* ---- ids that end texts --------------------------------------------------------------------- */
@@ -256,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentences_are_pooled),
         cmocka_unit_test(texts_have_a_length),
+        cmocka_unit_test(other_results_are_not_pooled),
         cmocka_unit_test(texts_have_ends),
         cmocka_unit_test(other_families_have_lengths),
     };

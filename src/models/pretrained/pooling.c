@@ -134,8 +134,36 @@ static bool read_module(
     return false;
 }
 
-/* Reads a length, a whole number from 1 on, and a flag unless it is NULL. Each stays as it is if
- * there is no such file or entry, and the length if it is so large that it means no limit. */
+/* Whether an entry is missing, null or this text. Otherwise the error is recorded. */
+static bool says(const models_json *object, const char *name, const char *wanted)
+{
+    const models_json entry = adzi_models_json_member(object, name);
+    if (entry.value == NULL || json_is_null(entry.value)) {
+        return true;
+    }
+    const char *text = adzi_models_json_text_of(&entry);
+    const bool good = text != NULL && strcmp(text, wanted) == 0;
+    if (text != NULL && !good) {
+        adzi_models_json_fail(
+            &entry, ADZ_ERR_UNSUPPORTED, "is \"%.60s\", but adze knows %s only", text, wanted);
+    }
+    return good;
+}
+
+/* Whether the pooling gets the hidden states of the network, as in all older files. */
+static bool pools_hidden_states(const models_json *config)
+{
+    const models_json modes = adzi_models_json_member(config, "modality_config");
+    const models_json text = adzi_models_json_member(&modes, "text");
+    return says(config, "transformer_task", "feature-extraction") &&
+           says(config, "module_output_name", "token_embeddings") &&
+           says(&text, "method", "forward") &&
+           says(&text, "method_output_name", "last_hidden_state");
+}
+
+/* Reads a length, a whole number from 1 on. With `lower` the file is that of sentence-transformers,
+ * whose flag is read, and which must pool as adze does. Each number stays as it is if there is no
+ * such file or entry, and the length if it is so large that it means no limit. */
 static bool read_text_file(const char *op, const char *folder, const char *file, const char *name,
     int64_t *length, bool *lower)
 {
@@ -156,6 +184,7 @@ static bool read_text_file(const char *op, const char *folder, const char *file,
     if (good && lower != NULL && flag.value != NULL && !json_is_null(flag.value)) {
         good = adzi_models_json_flag_of(&flag, lower);
     }
+    good = good && (lower == NULL || pools_hidden_states(&all));
     json_decref(root);
     return good;
 }
