@@ -347,8 +347,13 @@ ADZ_API adz_tensor *adz_odeint_many(const adz_tensor_function *function, adz_ten
  * Solves an initial value problem up to an event: the first time at which a function of time and
  * state changes its sign.
  *
- * The sign is looked at after each step, so two events within one step are missed unless `max_step`
- * keeps the steps short. With `event_direction` only events of that direction end the solution.
+ * The sign is looked at after each step, so two events within one step are missed unless
+ * `max_step`, or the number of fixed `steps`, keeps the steps short. With `event_direction` only
+ * events of that direction end the solution.
+ *
+ * Steps may be fixed. By ADZ_ODE_RK4, which has no dense output, the step in which an event lies is
+ * repeated until it ends there, which takes a few dozen calls of the function. So the event has the
+ * error of the method, and the derivatives have it, too.
  *
  * An event at the first time itself does not count, so a solution can go on from the event of the
  * one before. If the event's function is 0 there up to rounding, its derivative by time says which
@@ -372,7 +377,7 @@ ADZ_API adz_tensor *adz_odeint_many(const adz_tensor_function *function, adz_ten
  * @return           ADZ_OK, or an error as for adz_odeint; ADZ_ERR_NUMERIC also if there is
  *                   no event, or if the event's function becomes NaN
  * @grad             found, by y0, times[0], the arguments and what else the functions use,
- *                   to second order
+ *                   to second order; by times[1], too, if the steps are fixed, as it changes them
  * @see              torchdiffeq.odeint_event
  */
 ADZ_API adz_status adz_odeint_event(const adz_tensor_function *function, adz_tensor *y0,
@@ -398,8 +403,8 @@ typedef struct adz_ode_event {
  * state at a hit, end the solution there and begin another one.
  *
  * Signs are looked at after each step, as in adz_odeint_event: two hits of one event within one
- * step are missed unless `max_step` keeps the steps short. What is 0 up to rounding at the first
- * time is no hit.
+ * step are missed unless `max_step`, or the number of fixed `steps`, keeps the steps short. What is
+ * 0 up to rounding at the first time is no hit.
  *
  * @code
  * // Where a pendulum turns, up to its third passage through the lowest point.
@@ -419,7 +424,7 @@ typedef struct adz_ode_event {
  * @param events     n_events; read during the call only, but what their functions' `user` points to
  *                   has to live until the backward
  * @param n_events   1 to ADZ_ODE_EVENTS
- * @param options    NULL for the defaults; not with `steps`, ADZ_ODE_RK4 or `event_direction`
+ * @param options    NULL for the defaults; not with `event_direction`
  * @param found      receives 1 + 2 n_events tensors, borrowed; untouched on failure. The first one
  *                   is y[R, ...], the states at the R times that are not after the end, 1 <= R <=
  * T. Number 1 + 2 i is t[H], the times of the H >= 0 hits of event i in their order, and number 2 +

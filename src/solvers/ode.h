@@ -8,10 +8,10 @@
  * times enter through the dense output of the step in which they lie.
  *
  * Note [Time backwards]
- * Steps of a fixed number may have negative lengths. With error control times that decrease are
- * mirrored: everything here then has the time s = -t, which increases, and dy/ds = -f(-s, y). Only
- * what the program gives and gets is t: times, arguments of its functions, times of events, reports
- * and messages. */
+ * Steps of a fixed number may have negative lengths. With error control or events times that
+ * decrease are mirrored: everything here then has the time s = -t, which increases, and dy/ds =
+ * -f(-s, y). Only what the program gives and gets is t: times, arguments of its functions, times of
+ * events, reports and messages. */
 #ifndef ADZI_SOLVERS_ODE_H
 #define ADZI_SOLVERS_ODE_H
 
@@ -50,8 +50,9 @@ typedef struct adzi_ode {
     adz_tensor *sign;       /* in a while loop: -1 if the times decrease, else 1; or NULL */
     bool graph;             /* steps are recorded, and so are the Jacobians in them */
     int chords;             /* the order of derivatives that recorded steps of ADZ_ODE_BDF have */
-    double *at;             /* with error control: the times */
-    double *ends;           /* with error control: the begin of step 0, and the end of each step */
+    double *at;             /* in a first run, and with error control: the times */
+    double *ends;           /* with error control, and in a first run with events: the begin of step
+                               0, and the end of each step */
     double *orders;         /* of ADZ_ODE_BDF: of each step */
     const adz_tensor *like; /* has the shape and the dtype of y */
     int64_t n_steps;
@@ -210,8 +211,8 @@ bool adzi_ode_event_within(
     const adzi_ode *ode, int i, const adzi_ode_move *move, double *sign, bool *found);
 
 /** Finds event `i` in a step that begins at `begin` with `sign` and ends without it: *at. */
-bool adzi_ode_locate(
-    const adzi_ode *ode, int i, const adzi_ode_move *move, double begin, double sign, double *at);
+bool adzi_ode_locate(const adzi_ode *ode, int i, const adzi_ode_span *span,
+    const adzi_ode_move *move, double begin, double sign, double *at);
 
 /** The time of a hit and the state there, as expressions of what its step depends on. */
 bool adzi_ode_at_hit(const adzi_ode *ode, const adzi_ode_hit *hit, const adzi_ode_span *span,

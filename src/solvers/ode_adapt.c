@@ -96,8 +96,7 @@ static bool choose_first_step(adzi_ode_run *run, double most)
     return true;
 }
 
-/* Room for the end and the order of one more step. */
-static bool reserve_end(adzi_ode_run *run)
+bool adzi_ode_reserve_end(adzi_ode_run *run)
 {
     adzi_ode *ode = run->ode;
     const int64_t has = run->memory != NULL ? run->memory->sizes[1] : 0;
@@ -178,7 +177,7 @@ bool adzi_ode_may_step(adzi_ode_run *run, double stop)
 {
     adzi_ode *ode = run->ode;
     const double to = end_of_step(run, stop);
-    if (!check_step(run, stop) || !reserve_end(run)) {
+    if (!check_step(run, stop) || !adzi_ode_reserve_end(run)) {
         return false;
     }
     ode->ends[ode->n_steps] = run->t;

@@ -117,11 +117,6 @@ static bool check_form(const adzi_ode *ode)
         return false;
     }
     if (event) {
-        if (ode->fixed) {
-            adzi_error(op, ADZ_ERR_ARGUMENT,
-                "an event needs a method with error control; set steps to 0, and another method than ADZ_ODE_RK4");
-            return false;
-        }
         return !adzi_is_captured(op, "it reads on the host whether the event's sign has changed");
     }
     return ode->o.method != ADZ_ODE_BDF ||
@@ -180,7 +175,7 @@ bool adzi_ode_read_times(adzi_ode *ode)
     if (adzi_repeat(report_times, times_args, &args) != ADZ_OK) {
         return false;
     }
-    ode->mirrored = !ode->fixed && ode->at != NULL && at[1] < at[0];
+    ode->mirrored = (!ode->fixed || ode->n_events > 0) && ode->at != NULL && at[1] < at[0];
     for (int64_t i = 0; i < n && ode->mirrored; ++i) {
         at[i] = -at[i];
     }

@@ -7,6 +7,35 @@
 
 enum { MOST_HALVINGS = 80 };
 
+/* Note [Events by RK4]
+ *
+ * An event lies within a step. Where a method has a dense output, that is where the event is looked
+ * for. ADZ_ODE_RK4 has none, so its step is repeated from the begin, shorter, until it ends at the
+ * event.
+ *
+ * A cubic through the states and the slopes at both ends would take fewer calls of the function.
+ * Its error is O(h^4), so the time of the event would keep order 4. But the derivatives would not:
+ * the part of the step at which the event lies moves with the parameters by O(1 / h), so each
+ * derivative of that error loses one power of h. A shorter step is a step of the method whatever
+ * its length. So the time of the event, the state there and all their derivatives keep order 4, and
+ * the state is the one from which the program would go on. What is differentiated is the shorter
+ * step, whose length is one more variable. */
+
+static bool repeats(const adzi_ode_move *move)
+{
+    return move->order == 0 && move->weight == NULL;
+}
+
+/* The state after a step that has the length h instead. */
+static adz_tensor *repeat(
+    const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move, adz_tensor *h)
+{
+    adzi_ode_span shorter = *span;
+    adzi_ode_move again = { .first = move->first };
+    shorter.h = h;
+    return h != NULL && adzi_ode_step(ode, &shorter, move->y0, &again) ? again.y1 : NULL;
+}
+
 /* What messages call event `i`, which may be the only one. */
 typedef struct event_name {
     char text[40];
@@ -71,8 +100,8 @@ static double dot(adz_tensor *a, adz_tensor *b, bool absolute)
     return sum != NULL ? adz_item(sum) : NAN;
 }
 
-/* g at the begin, and its derivatives by the time and the state, each ADZ_NONE if g does not depend
- * on it. */
+/* g at a time and a state, and its derivatives by them, each ADZ_NONE if g does not depend on it.
+ */
 static bool derivatives(
     const adzi_ode *ode, int i, double t, adz_tensor *y, double *value, adz_tensor **slopes)
 {
@@ -94,6 +123,12 @@ static bool derivatives(
     return good && check_value(ode, i, t, *value);
 }
 
+/* How fast g changes along the solution, whose slope is f. */
+static double rate_of(adz_tensor *const *slopes, adz_tensor *f)
+{
+    return dot(slopes[1], f, false) + (adzi_is_none(slopes[0]) ? 0 : adz_item(slopes[0]));
+}
+
 /* The sign of event `i` right after the first time. */
 static bool find_sign(const adzi_ode_run *run, int i, double reach, double *sign)
 {
@@ -107,7 +142,7 @@ static bool find_sign(const adzi_ode_run *run, int i, double reach, double *sign
     const double part = 8 * adzi_ode_eps(y);
     const double rounding = part * dot(slopes[1], adz_abs(y), true) +
                             part * reach * (dot(slopes[1], adz_abs(f), true) + fabs(by_time));
-    const double rate = dot(slopes[1], f, false) + by_time;
+    const double rate = rate_of(slopes, f);
     /* Slopes that are not finite say nothing. */
     *sign = sign_of(fabs(value) <= rounding && isfinite(rounding) ? rate : value);
     return adzi_pending() == ADZ_OK;
@@ -138,15 +173,15 @@ bool adzi_ode_event_within(
     return true;
 }
 
-/* The Illinois variant of regula falsi, on the dense output. Of two new points on one side, the
- * second one halves the value on the other side. */
-bool adzi_ode_locate(const adzi_ode *ode, int event, const adzi_ode_move *move, double begin,
-    double sign, double *at)
+/* The Illinois variant of regula falsi. Of two new points on one side, the second one halves the
+ * value on the other side. */
+bool adzi_ode_locate(const adzi_ode *ode, int event, const adzi_ode_span *span,
+    const adzi_ode_move *move, double begin, double sign, double *at)
 {
-    const double h = ode->ends[ode->n_steps] - begin;
+    const double end = ode->ends[ode->n_steps], h = end - begin;
     double low = 0, high = 1, at_low, at_high, value;
     int side = 0;
-    if (!event_value(ode, event, begin + h, move->y1, &at_high) ||
+    if (!event_value(ode, event, end, move->y1, &at_high) ||
         !event_value(ode, event, begin, move->y0, &at_low)) {
         return false;
     }
@@ -155,7 +190,9 @@ bool adzi_ode_locate(const adzi_ode *ode, int event, const adzi_ode_move *move, 
     for (int i = 0; i < MOST_HALVINGS && high - low > 1e-16 && at_high != 0; ++i) {
         double part = low + (high - low) * at_low / (at_low - at_high);
         part = part > low && part < high && i < MOST_HALVINGS / 2 ? part : (low + high) / 2;
-        if (!event_value(ode, event, begin + part * h, adzi_ode_dense(move, NULL, part), &value)) {
+        adz_tensor *y = repeats(move) ? repeat(ode, span, move, adz_mul_number(span->h, part))
+                                      : adzi_ode_dense(move, NULL, part);
+        if (!event_value(ode, event, begin + part * h, y, &value)) {
             return false;
         }
         if (value * sign > 0) {
@@ -170,7 +207,7 @@ bool adzi_ode_locate(const adzi_ode *ode, int event, const adzi_ode_move *move, 
             side = 1;
         }
     }
-    *at = begin + high * h;
+    *at = high < 1 ? begin + high * h : end;
     return true;
 }
 
@@ -184,15 +221,35 @@ typedef struct origin {
     const adzi_ode_move *move;
 } origin;
 
-/* g at time `t`, and the state then. */
-static adz_tensor *recorded_value(const origin *p, adz_tensor *t, adz_tensor **y)
+static adz_tensor *state_at(const origin *p, adz_tensor *t)
 {
     const adzi_ode_span *span = p->span;
     adz_tensor *passed = adz_sub(t, span->t);
+    if (repeats(p->move)) {
+        return repeat(p->ode, span, p->move, passed);
+    }
     adz_tensor *theta =
         span->h != NULL ? adz_div(passed, span->h) : adz_mul_number(passed, 1 / span->length);
-    *y = theta != NULL ? adzi_ode_dense(p->move, theta, 0) : NULL;
+    return theta != NULL ? adzi_ode_dense(p->move, theta, 0) : NULL;
+}
+
+/* g at time `t`, and the state then. */
+static adz_tensor *recorded_value(const origin *p, adz_tensor *t, adz_tensor **y)
+{
+    *y = state_at(p, t);
     return *y != NULL ? value_of(p->ode, p->hit->event, t, *y) : NULL;
+}
+
+/* How fast g rises at the hit, by the equation. It differentiates the event's function only. */
+static double rise_by_slope(const origin *p)
+{
+    adz_tensor *t = adz_scalar(p->hit->at, (adz_dtype)p->ode->times->dtype), *slopes[2];
+    adz_tensor *y = t != NULL ? state_at(p, t) : NULL;
+    adz_tensor *f = y != NULL ? adzi_ode_slope(p->ode, t, y) : NULL;
+    double value;
+    return f != NULL && derivatives(p->ode, p->hit->event, p->hit->at, y, &value, slopes)
+               ? rate_of(slopes, f)
+               : 0;
 }
 
 /* How fast g rises at the hit; not differentiated. */
@@ -217,7 +274,8 @@ bool adzi_ode_at_hit(const adzi_ode *ode, const adzi_ode_hit *hit, const adzi_od
     const adzi_ode_move *move, adz_tensor **found)
 {
     const origin p = { ode, hit, span, move };
-    const double slope = rise(&p);
+    /* A first run only polishes the time, so a function without derivatives will do. */
+    const double slope = repeats(move) && ode->counts != NULL ? rise_by_slope(&p) : rise(&p);
     adz_tensor *t = adz_scalar(hit->at, (adz_dtype)ode->times->dtype), *y = NULL;
     if (adzi_pending() != ADZ_OK) {
         return false;

@@ -6,7 +6,8 @@
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 /* The hits in the last step, which are in the order of the events. */
-static bool find_hits(adzi_ode_run *run, const adzi_ode_move *move, adzi_ode_hit *hits, int *n)
+static bool find_hits(adzi_ode_run *run, const adzi_ode_span *span, const adzi_ode_move *move,
+    adzi_ode_hit *hits, int *n)
 {
     const adzi_ode *ode = run->ode;
     *n = 0;
@@ -15,7 +16,7 @@ static bool find_hits(adzi_ode_run *run, const adzi_ode_move *move, adzi_ode_hit
         adzi_ode_hit hit = { .event = i, .index = run->counts[i], .step = ode->n_steps - 1 };
         bool found;
         if (!adzi_ode_event_within(ode, i, move, &run->signs[i], &found) ||
-            (found && !adzi_ode_locate(ode, i, move, run->t, sign, &hit.at))) {
+            (found && !adzi_ode_locate(ode, i, span, move, run->t, sign, &hit.at))) {
             return false;
         }
         if (found) {
@@ -126,7 +127,7 @@ bool adzi_ode_take_hits(adzi_ode_run *run, const adzi_ode_span *span, const adzi
 {
     adzi_ode_hit hits[ADZ_ODE_EVENTS];
     int n;
-    if (!find_hits(run, move, hits, &n)) {
+    if (!find_hits(run, span, move, hits, &n)) {
         return false;
     }
     sort(hits, n);

@@ -80,6 +80,10 @@ static adzi_ode_context *context_new(const adzi_ode *ode, const adzi_ode_kept *k
         adzi_free(r, sizeof *r);
         return NULL;
     }
+    if (!copy_hits(&r->ode, ode)) {
+        recipe_free(&r);
+        return NULL;
+    }
     if (ode->fixed) {
         r->ode.at = r->ode.ends = NULL;
         return r;
@@ -96,10 +100,6 @@ static adzi_ode_context *context_new(const adzi_ode *ode, const adzi_ode_kept *k
     r->ode.orders = r->ode.at + ode->n_times;
     if (ode->o.method == ADZ_ODE_BDF) {
         memcpy(r->ode.orders, ode->orders, (size_t)ode->n_steps * sizeof(double));
-    }
-    if (!copy_hits(&r->ode, ode)) {
-        recipe_free(&r);
-        return NULL;
     }
     memcpy(r->ode.ends, ode->ends, (size_t)(ode->n_steps + 1) * sizeof(double));
     memcpy(r->ode.at, ode->at, (size_t)ode->n_times * sizeof(double));

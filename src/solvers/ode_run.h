@@ -18,13 +18,13 @@ typedef struct adzi_ode_run {
     int64_t stride, next;               /* of the kept states; the next time */
     adz_tensor *hits;                   /* memory of ode->hits */
     adz_tensor *hit_times, *hit_states; /* [room] and [room, ...], in the order of ode->hits */
-    double t, h;                        /* with error control */
-    int64_t counts[ADZ_ODE_EVENTS];     /* hits of each event */
-    double signs[ADZ_ODE_EVENTS];       /* of the functions of the events */
-    size_t mark;                        /* of the scope: what was made before stays */
-    bool records;                       /* steps are recorded for `graph` */
-    int64_t most_steps;                 /* of which the graph may be kept */
-    adzi_ode_graph graph;               /* its states lie in `list` */
+    double t, h; /* the time, with error control or events; the next step, with error control */
+    int64_t counts[ADZ_ODE_EVENTS]; /* hits of each event */
+    double signs[ADZ_ODE_EVENTS];   /* of the functions of the events */
+    size_t mark;                    /* of the scope: what was made before stays */
+    bool records;                   /* steps are recorded for `graph` */
+    int64_t most_steps;             /* of which the graph may be kept */
+    adzi_ode_graph graph;           /* its states lie in `list` */
     adz_tensor *list, *fresh[2];
     size_t n_fresh; /* states of the running step */
 } adzi_ode_run;
@@ -100,6 +100,9 @@ bool adzi_ode_adapt_bdf(adzi_ode_run *run, double end);
 /** Notes the end of one more step, which goes no further than `stop`. False with the error recorded
  * if none may be tried. */
 bool adzi_ode_may_step(adzi_ode_run *run, double stop);
+
+/** Room for the end and the order of one more step. False with the error recorded. */
+bool adzi_ode_reserve_end(adzi_ode_run *run);
 
 /** Accepts step k: finds the events in it and writes the states at its times. True in *over if an
  * event has ended the solution. */

@@ -343,7 +343,8 @@ int adzi_ode_states(const adzi_ode *ode, const adzi_ode_span *span, const adzi_o
     const int64_t k = span->k;
     int count = 0;
     const int64_t first = *next;
-    bool ends = ode->fixed && (k + 1) % ode->o.steps == 0; /* a time is the end of the step */
+    /* Whether a time is the end of the step. An event may have ended the solution before. */
+    bool ends = ode->fixed && (k + 1) % ode->o.steps == 0 && *next < ode->n_times;
     if (!ode->fixed) {
         while (*next < ode->n_times && ode->at[*next] < ode->ends[k + 1]) {
             ++*next;

@@ -89,27 +89,81 @@ bool adzi_ode_go_on(adzi_ode_run *run, adzi_ode_move *move)
     return good;
 }
 
+/* ---- fixed steps ----------------------------------------------------------------------------- */
+
+/* The signs of the events at the first time. */
+static bool begin_events(adzi_ode_run *run)
+{
+    adzi_ode *ode = run->ode;
+    run->t = ode->at[0];
+    ode->report.time = adzi_ode_time(ode, run->t);
+    ode->n_steps = 0;
+    if (!adzi_ode_check_finite(ode, run->y, run->y)) {
+        return false;
+    }
+    run->first = adzi_ode_slope(ode, adz_select(ode->times, 0, 0), run->y);
+    const double way = ode->at[ode->n_times - 1] - run->t;
+    return run->first != NULL && adzi_ode_events_begin(run, way + fabs(run->t));
+}
+
+/* The begin of step k, as a number. */
+static double begin_of(const adzi_ode *ode, int64_t k)
+{
+    const int64_t i = k / ode->o.steps, j = k % ode->o.steps;
+    const double part = (double)j / (double)ode->o.steps;
+    return j == 0 ? ode->at[i] : ode->at[i] + part * (ode->at[i + 1] - ode->at[i]);
+}
+
+/* Accepts step k. A state that is not finite is refused before events are looked for: it may have
+ * another sign, too. */
+static bool accept_fixed(
+    adzi_ode_run *run, int64_t k, const adzi_ode_span *span, adzi_ode_move *move, bool *over)
+{
+    adzi_ode *ode = run->ode;
+    if (ode->n_events == 0) {
+        ++ode->report.steps;
+        return adzi_ode_write_states(run, span, move);
+    }
+    ode->n_steps = k;
+    if (!adzi_ode_reserve_end(run)) {
+        return false;
+    }
+    ode->n_steps = k + 1;
+    ode->ends[k] = run->t = begin_of(ode, k);
+    ode->ends[k + 1] = begin_of(ode, k + 1);
+    return adzi_ode_check_finite(ode, move->y1, run->y) &&
+           adzi_ode_accept(run, k, span, move, over);
+}
+
 static bool take_fixed_steps(adzi_ode_run *run)
 {
     adzi_ode *ode = run->ode;
-    ode->n_steps = (ode->n_times - 1) * ode->o.steps;
+    const int64_t n = (ode->n_times - 1) * ode->o.steps;
     const int64_t room = run->kept != NULL ? run->kept->sizes[0] : 1;
-    run->stride = (ode->n_steps + room - 1) / room;
-    for (int64_t k = 0; k < ode->n_steps; ++k) {
+    run->stride = (n + room - 1) / room;
+    if (ode->n_events > 0 && !begin_events(run)) {
+        return false;
+    }
+    ode->n_steps = n; /* with events: what accept_fixed says */
+    bool over = false;
+    for (int64_t k = 0; !over; ++k) {
         adzi_ode_span span;
         adzi_ode_move move = { .first = run->first };
+        over = k + 1 == n;
         if (!adzi_ode_keep_state(run, k) || !adzi_ode_span_of(ode, k, &span) ||
-            !adzi_ode_run_step(run, &span, &move) || !adzi_ode_write_states(run, &span, &move)) {
+            !adzi_ode_run_step(run, &span, &move) || !accept_fixed(run, k, &span, &move, &over) ||
+            !adzi_ode_go_on(run, &move)) {
             return false;
         }
-        ++ode->report.steps;
-        if (!adzi_ode_go_on(run, &move)) {
-            return false;
-        }
+    }
+    if (ode->n_events > 0) {
+        return true;
     }
     ode->report.time = ode->at != NULL ? ode->at[ode->n_times - 1] : NAN;
     return adzi_ode_check_finite(ode, run->out, run->y);
 }
+
+/* ---- the first run --------------------------------------------------------------------------- */
 
 /* [n, ...] for n states like y0. */
 static adz_tensor *rows_of(const adz_tensor *y0, int64_t n)

@@ -119,8 +119,10 @@ static void both_modes_agree_by_times(void **state)
 static void both_modes_agree_on_hits(void **state)
 {
     (void)state;
-    for (int m = 0; m < 2 * ADAPTIVE; ++m) {
-        problem p = problem_of(adaptive[m / 2], 2);
+    const adz_ode_method methods[] = { ADZ_ODE_DORMAND_PRINCE, ADZ_ODE_RODAS4, ADZ_ODE_BDF,
+        ADZ_ODE_RK4 };
+    for (int m = 0; m < 8; ++m) {
+        problem p = problem_of(methods[m / 2], 2);
         adz_tensor *in[3];
         given(in, m % 2 == 1);
         expect_both_modes(&p, in);

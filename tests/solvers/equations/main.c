@@ -54,6 +54,7 @@ int main(void)
            run_group("ode refused", ode_refused, N_ODE_REFUSED) +
            run_group("ode ends", ode_ends, N_ODE_ENDS) +
            run_group("ode events", ode_events, N_ODE_EVENTS) +
+           run_group("ode fixed events", ode_fixed_events, N_ODE_FIXED_EVENTS) +
            run_group("ode hits", ode_hits, N_ODE_HITS) + run_group("ode bdf", ode_bdf, N_ODE_BDF) +
            run_group("forward", forward, N_FORWARD) +
            run_group("forward hits", forward_hits, N_FORWARD_HITS) +

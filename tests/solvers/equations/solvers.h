@@ -43,6 +43,7 @@ enum {
     N_ODE_REFUSED = 7,
     N_ODE_ENDS = 11,
     N_ODE_EVENTS = 6,
+    N_ODE_FIXED_EVENTS = 12,
     N_ODE_HITS = 12,
     N_ODE_BDF = 8,
     N_FORWARD = 11,
@@ -76,6 +77,7 @@ extern const struct CMUnitTest ode_graph[N_ODE_GRAPH];
 extern const struct CMUnitTest ode_refused[N_ODE_REFUSED];
 extern const struct CMUnitTest ode_ends[N_ODE_ENDS];
 extern const struct CMUnitTest ode_events[N_ODE_EVENTS];
+extern const struct CMUnitTest ode_fixed_events[N_ODE_FIXED_EVENTS];
 extern const struct CMUnitTest ode_hits[N_ODE_HITS];
 extern const struct CMUnitTest ode_bdf[N_ODE_BDF];
 extern const struct CMUnitTest forward[N_FORWARD];
