@@ -100,7 +100,7 @@ static bool call_again(again *a)
     adzi_ear_end(a->ear);
     if (good && a->ear->strange) {
         adzi_error(name, ADZ_ERR_STATE,
-            "the body uses a tensor with a gradient that it did not use in the forward; with the option checkpoint, it is called again in the backward and must do the same");
+            "the body uses a tensor with a gradient that it did not use in the forward; with the option checkpoint, it is called again in the backward and must do the same. If the body has made the tensor itself, as the solvers of adze/solvers.h do, leave checkpoint out");
     }
     return good && !a->ear->strange;
 }

@@ -153,6 +153,36 @@ static adz_status strays(adz_tensor **results, adz_tensor *const *inputs, void *
     return results[1] != NULL ? ADZ_OK : adz_error_code();
 }
 
+/* A solver in the body makes leaves of its own in each call. */
+static int half(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    (void)n;
+    (void)user;
+    out[0] = adz_sub(adz_mul_number(in[0], 2), in[1]);
+    return out[0] != NULL;
+}
+
+static adz_status solves(adz_tensor **results, adz_tensor *const *inputs, void *user)
+{
+    const adz_tensor_function f = { half, NULL };
+    (void)user;
+    adz_tensor *argument = adz_add(inputs[0], inputs[1]);
+    results[0] = adz_root_many(&f, adz_detach(argument), &argument, 1, NULL, NULL);
+    results[1] = results[0];
+    return results[0] != NULL ? ADZ_OK : adz_error_code();
+}
+
+static void solvers_in_bodies_say_what_to_do(void **state)
+{
+    (void)state;
+    adz_tensor *found[6];
+    kept k = kept_new(solves, 9);
+    assert_int_equal(run_kept(found, &k), ADZ_OK);
+    k.checkpoint = true;
+    assert_int_equal(run_kept(found, &k), ADZ_ERR_STATE);
+    expect_error(ADZ_ERR_STATE, "as the solvers of adze/solvers.h do, leave checkpoint out");
+}
+
 static void bodies_that_do_something_else_are_refused(void **state)
 {
     (void)state;
@@ -224,6 +254,7 @@ const struct CMUnitTest loops_checkpoints[N_LOOPS_CHECKPOINTS] = {
     TEST(plans_replay_checkpoints),
     TEST(memory_grows_with_the_square_root_of_the_steps),
     TEST(bodies_that_do_something_else_are_refused),
+    TEST(solvers_in_bodies_say_what_to_do),
     TEST(errors_of_the_second_call_name_the_step),
     TEST(a_change_of_what_the_body_reads_is_noticed),
 };
