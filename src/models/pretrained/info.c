@@ -124,24 +124,26 @@ static int64_t positions_of(const char *op, adz_module *module)
     return positions;
 }
 
-int64_t adz_pretrained_max_positions(adz_module *module)
+/* The most positions; with `texts`, of a network with a pooling the tokens to which it cuts texts.
+ */
+static int64_t most_of(const char *op, adz_module *module, bool texts)
 {
-    static const char op[] = "adz_pretrained_max_positions";
     if (module == NULL) {
         adz_error_null(op, "module");
         return -1;
     }
     const models_sentence *sentence = adzi_models_sentence_of(module, NULL);
-    return sentence != NULL ? sentence->max_positions : positions_of(op, module);
+    return sentence == NULL ? positions_of(op, module)
+           : texts          ? sentence->max_seq_length
+                            : sentence->max_positions;
+}
+
+int64_t adz_pretrained_max_positions(adz_module *module)
+{
+    return most_of("adz_pretrained_max_positions", module, false);
 }
 
 int64_t adz_pretrained_max_seq_length(adz_module *module)
 {
-    static const char op[] = "adz_pretrained_max_seq_length";
-    if (module == NULL) {
-        adz_error_null(op, "module");
-        return -1;
-    }
-    const models_sentence *sentence = adzi_models_sentence_of(module, NULL);
-    return sentence != NULL ? sentence->max_seq_length : positions_of(op, module);
+    return most_of("adz_pretrained_max_seq_length", module, true);
 }

@@ -45,23 +45,6 @@ static int oscillator(adz_tensor *const *in, size_t n, adz_tensor **out, void *u
     return out[0] != NULL;
 }
 
-static int element(adz_tensor *const *in, size_t n, adz_tensor **out, void *position)
-{
-    (void)n;
-    out[0] = adz_select(in[1], 0, *(const int64_t *)position);
-    return out[0] != NULL;
-}
-
-/* The first element is 1/2 + t / 10. */
-static int rising_level(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
-{
-    (void)n;
-    (void)user;
-    adz_tensor *level = adz_add_number(adz_mul_number(in[0], 0.1), 0.5);
-    out[0] = adz_sub(adz_select(in[1], 0, 0), level);
-    return out[0] != NULL;
-}
-
 /* The first element is a level. */
 static int above(adz_tensor *const *in, size_t n, adz_tensor **out, void *level)
 {
@@ -86,7 +69,7 @@ static void given(adz_tensor **in, double a, double b, double from, double to, d
 static adz_status first_hit(
     body *f, adz_tensor *const *in, const adz_ode_options *o, adz_tensor **found)
 {
-    const adz_tensor_function function = { f, NULL }, event = { element, &first };
+    const adz_tensor_function function = { f, NULL }, event = { element_is_0, &first };
     return adz_odeint_event(&function, in[0], in[1], in + 2, 1, &event, o, found, NULL);
 }
 
@@ -232,8 +215,9 @@ static void directions_choose_hits(void **state)
 {
     (void)state;
     const double pi = acos(-1);
-    const adz_ode_event list[] = { { { element, &first }, 0, 0 }, { { element, &first }, 1, 0 },
-        { { element, &first }, -1, 0 }, { { element, &second }, -1, 0 } };
+    const adz_ode_event list[] = { { { element_is_0, &first }, 0, 0 },
+        { { element_is_0, &first }, 1, 0 }, { { element_is_0, &first }, -1, 0 },
+        { { element_is_0, &second }, -1, 0 } };
     for (int m = 0; m < 2 * METHODS; ++m) {
         const double s = m % 2 == 0 ? 1 : -1;
         const adz_ode_options o = options_of(methods[m / 2], 40);
@@ -261,7 +245,8 @@ static void a_hit_may_end_the_solution(void **state)
 {
     (void)state;
     const double pi = acos(-1);
-    const adz_ode_event list[] = { { { element, &second }, 0, 0 }, { { element, &first }, 0, 2 } };
+    const adz_ode_event list[] = { { { element_is_0, &second }, 0, 0 },
+        { { element_is_0, &first }, 0, 2 } };
     for (int m = 0; m < 2 * METHODS; ++m) {
         const double s = m % 2 == 0 ? 1 : -1;
         const adz_ode_options o = options_of(methods[m / 2], 20);
@@ -317,7 +302,7 @@ static void a_time_may_be_that_of_the_end(void **state)
 
 static int all_hits(adz_tensor *const *in, size_t n, adz_tensor **out, void *options)
 {
-    const adz_ode_event list[] = { { { element, &second }, 0, 0 },
+    const adz_ode_event list[] = { { { element_is_0, &second }, 0, 0 },
         { { rising_level, NULL }, 0, 2 } };
     (void)n;
     return hits_of(in, list, 2, options, out, NULL, NULL) == ADZ_OK ? 5 : 0;
@@ -347,7 +332,7 @@ static void hits_have_derivatives(void **state)
 static void an_event_may_not_happen(void **state)
 {
     (void)state;
-    const adz_ode_event list[] = { { { element, &first }, 1, 1 } };
+    const adz_ode_event list[] = { { { element_is_0, &first }, 1, 1 } };
     for (int m = 0; m < METHODS; ++m) {
         const adz_ode_options o = options_of(methods[m], 8);
         adz_tensor *in[3], *found[3] = { NULL };
@@ -422,7 +407,7 @@ static void functions_are_not_recorded_without_need(void **state)
 {
     (void)state;
     bool recorded = false;
-    const adz_tensor_function f = { watched, &recorded }, g = { element, &first };
+    const adz_tensor_function f = { watched, &recorded }, g = { element_is_0, &first };
     const adz_ode_options o = options_of(ADZ_ODE_RK4, 5);
     adz_tensor *in[3], *found[2];
     given(in, 3, 0, 0, 2, 10);

@@ -16,29 +16,12 @@ static int pendulum(adz_tensor *const *in, size_t n, adz_tensor **out, void *use
     return out[0] != NULL;
 }
 
-static int element(adz_tensor *const *in, size_t n, adz_tensor **out, void *position)
-{
-    (void)n;
-    out[0] = adz_select(in[1], 0, *(const int64_t *)position);
-    return out[0] != NULL;
-}
-
-/* angle - 1/2 - t / 10 */
-static int rising_level(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
-{
-    (void)n;
-    (void)user;
-    adz_tensor *level = adz_add_number(adz_mul_number(in[0], 0.1), 0.5);
-    out[0] = adz_sub(adz_select(in[1], 0, 0), level);
-    return out[0] != NULL;
-}
-
 static int64_t angle = 0, speed = 1;
 
 /* The angle is 0, a turn to the left, and the level is crossed. */
 static const adz_ode_event events[] = {
-    { { element, &angle }, 0, 0 },
-    { { element, &speed }, -1, 0 },
+    { { element_is_0, &angle }, 0, 0 },
+    { { element_is_0, &speed }, -1, 0 },
     { { rising_level, NULL }, 0, 0 },
 };
 
@@ -226,8 +209,8 @@ static void hits_at_one_time_all_count(void **state)
 {
     (void)state;
     const adz_tensor_function f = { swings, NULL };
-    const adz_ode_event list[] = { { { element, &angle }, 0, 3 }, { { element, &angle }, 0, 0 },
-        { { element, &angle }, -1, 0 } };
+    const adz_ode_event list[] = { { { element_is_0, &angle }, 0, 3 },
+        { { element_is_0, &angle }, 0, 0 }, { { element_is_0, &angle }, -1, 0 } };
     const double pi = acos(-1), all[] = { pi, 2 * pi, 3 * pi };
     for (int dtype = ADZ_F32; dtype <= ADZ_F64; ++dtype) {
         adz_tensor *found[7];
@@ -382,8 +365,8 @@ static void events_are_refused(void **state)
     (void)state;
     const refusal all[] = {
         { { { NULL, NULL }, 0, 0 }, ADZ_ERR_NULL, "events[1] has no function" },
-        { { { element, &angle }, 2, 0 }, ADZ_ERR_ARGUMENT, "events[1] has direction 2" },
-        { { { element, &angle }, 0, -1 }, ADZ_ERR_ARGUMENT, "terminal -1" },
+        { { { element_is_0, &angle }, 2, 0 }, ADZ_ERR_ARGUMENT, "events[1] has direction 2" },
+        { { { element_is_0, &angle }, 0, -1 }, ADZ_ERR_ARGUMENT, "terminal -1" },
         { { { two_numbers, NULL }, 0, 0 }, ADZ_ERR_SHAPE, "the event gave float64[2]" },
         { { { late_nan, NULL }, 0, 0 }, ADZ_ERR_NUMERIC, "the function of event 1 is NaN at t = " },
     };

@@ -51,7 +51,7 @@ enum {
     N_ODE_BACKWARDS = 6,
     N_ODE_PLANS = 3,
     N_ODE_ADAPTIVE_PLANS = 9,
-    N_ODE_ADAPTIVE_GRADIENTS = 6
+    N_ODE_ADAPTIVE_GRADIENTS = 7
 };
 /* Each test has a scope. */
 int solvers_open(void **state);
@@ -95,6 +95,24 @@ extern const adz_ode_method adaptive[ADAPTIVE];
 static inline adz_tensor *pair(double a, double b, adz_dtype dtype)
 {
     return adz_to(adz_tensor_from((double[]){ a, b }, ADZ_SHAPE(2), ADZ_F64), dtype);
+}
+
+/** The function of an event: an element of the state is 0. `position` is an int64_t. */
+static inline int element_is_0(adz_tensor *const *in, size_t n, adz_tensor **out, void *position)
+{
+    (void)n;
+    out[0] = adz_select(in[1], 0, *(const int64_t *)position);
+    return out[0] != NULL;
+}
+
+/** The function of an event: the first element of the state is 1/2 + t / 10. */
+static inline int rising_level(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    (void)n;
+    (void)user;
+    adz_tensor *level = adz_add_number(adz_mul_number(in[0], 0.1), 0.5);
+    out[0] = adz_sub(adz_select(in[1], 0, 0), level);
+    return out[0] != NULL;
 }
 
 #endif
